@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Means, variances and covariance of pairs without cancellation: covariance, Pearson correlation, R2 build on it.
+// Models accumulator; gathered and merged in rank order by the pairwise formula of Chan, Golub, LeVeque 1983 (the
+// merged sums are of squared deviations, never variances). Partition law: bounded.
+#pragma once
+
+#include <tally/config.hpp>
+#include <tally/core/contribution.hpp>
+#include <tally/detail/lanes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tally {
+
+/// Deposits are paired(x, y). Weight, means, M2x, M2y, Cxy in double and the number of deposits. 56 bytes.
+class co_moments {
+public:
+    template <class X, class Y>
+    TALLY_HD constexpr void deposit(value_pair<X, Y> pair) {
+        deposit(pair, 1.0);
+    }
+    template <class X, class Y, class Weight>
+    TALLY_HD constexpr void deposit(value_pair<X, Y> pair, Weight weight) {
+        ++deposits_;
+        auto const x = static_cast<double>(pair.first);
+        auto const y = static_cast<double>(pair.second);
+        auto const w = static_cast<double>(weight);
+        auto const dx = w == 0.0 ? 0.0 : x - x; // 0, or NaN if x is infinite: its deviation is inf - inf
+        auto const dy = w == 0.0 ? 0.0 : y - y;
+        join(w, x, y, dx, dy, dx * dy);
+    }
+    template <class X, class Y>
+    void deposit_block(pair_block<X, Y> pairs, std::size_t n) {
+        if (n == 0) {
+            return;
+        }
+        // Averaging the distances from the first pair keeps the sums of constant data at zero, exactly.
+        auto const size = static_cast<double>(n);
+        auto const mean_of = [n, size](auto const* values) {
+            auto const first = static_cast<double>(values[0]);
+            return first + detail::sum_of<double>(values, n, [first](auto& value) { value -= first; }) / size;
+        };
+        auto const mx = mean_of(pairs.first);
+        auto const my = mean_of(pairs.second);
+        constexpr std::size_t width = detail::lane_count<double>;
+        detail::lanes<double> xx{};
+        detail::lanes<double> yy{};
+        detail::lanes<double> xy{};
+        std::size_t i = 0;
+        for (; i + width <= n; i += width) {
+            detail::lanes<double> x;
+            detail::lanes<double> y;
+            detail::load_lanes<double>(pairs.first + i, x);
+            detail::load_lanes<double>(pairs.second + i, y);
+            x -= mx;
+            y -= my;
+            xx += x * x;
+            yy += y * y;
+            xy += x * y;
+        }
+        co_moments block;
+        block.deposits_ = n;
+        block.weight_ = size;
+        block.mean_x_ = mx;
+        block.mean_y_ = my;
+        block.m2_x_ = detail::add_lanes<double>(xx);
+        block.m2_y_ = detail::add_lanes<double>(yy);
+        block.c_xy_ = detail::add_lanes<double>(xy);
+        for (; i < n; ++i) {
+            auto const x = static_cast<double>(pairs.first[i]) - mx;
+            auto const y = static_cast<double>(pairs.second[i]) - my;
+            block.m2_x_ += x * x;
+            block.m2_y_ += y * y;
+            block.c_xy_ += x * y;
+        }
+        merge(block);
+    }
+    TALLY_HD constexpr void merge(co_moments const& other) {
+        deposits_ += other.deposits_;
+        join(other.weight_, other.mean_x_, other.mean_y_, other.m2_x_, other.m2_y_, other.c_xy_);
+    }
+
+    [[nodiscard]] TALLY_HD constexpr std::uint64_t deposits() const { return deposits_; }
+    [[nodiscard]] TALLY_HD constexpr double weight() const { return weight_; }
+    [[nodiscard]] TALLY_HD constexpr double mean_x() const { return mean_x_; }
+    [[nodiscard]] TALLY_HD constexpr double mean_y() const { return mean_y_; }
+    /// Weighted sums of squared deviations and of their products.
+    [[nodiscard]] TALLY_HD constexpr double m2_x() const { return m2_x_; }
+    [[nodiscard]] TALLY_HD constexpr double m2_y() const { return m2_y_; }
+    [[nodiscard]] TALLY_HD constexpr double c_xy() const { return c_xy_; }
+    [[nodiscard]] TALLY_HD constexpr bool operator==(co_moments const&) const = default;
+
+private:
+    TALLY_HD constexpr void join(double w, double mx, double my, double xx, double yy, double xy) {
+        m2_x_ += xx;
+        m2_y_ += yy;
+        c_xy_ += xy;
+        auto const total = weight_ + w;
+        if (w != 0.0 && weight_ == 0.0) {
+            mean_x_ = mx;
+            mean_y_ = my;
+        } else if (w != 0.0 && total != 0.0) {
+            auto const dx = mx - mean_x_;
+            auto const dy = my - mean_y_;
+            auto const share = w / total;
+            mean_x_ += dx * share;
+            mean_y_ += dy * share;
+            m2_x_ += dx * dx * (weight_ * share);
+            m2_y_ += dy * dy * (weight_ * share);
+            c_xy_ += dx * dy * (weight_ * share);
+        }
+        weight_ = total;
+    }
+
+    double weight_ = 0.0;
+    double mean_x_ = 0.0;
+    double mean_y_ = 0.0;
+    double m2_x_ = 0.0;
+    double m2_y_ = 0.0;
+    double c_xy_ = 0.0;
+    std::uint64_t deposits_ = 0;
+};
+
+} // namespace tally

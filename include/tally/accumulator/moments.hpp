@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mean and variance without cancellation. Models accumulator; gathered and merged in rank order.
+// Pairwise update after Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983; weighted form after
+// West 1979. Partition law: bounded (backward stable), not bit-equal.
+#pragma once
+
+#include <tally/config.hpp>
+#include <tally/core/contribution.hpp>
+#include <tally/detail/lanes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tally {
+
+/// Total weight, mean and sum of squared deviations M2, all in double, and the number of deposits. 32 bytes.
+class moments {
+public:
+    template <class X>
+    TALLY_HD constexpr void deposit(X x) {
+        deposit(x, 1.0);
+    }
+    template <class X, class Weight>
+    TALLY_HD constexpr void deposit(X x, Weight weight) {
+        auto const w = static_cast<double>(weight);
+        auto const value = static_cast<double>(x);
+        ++deposits_;
+        join(w, value, w == 0.0 ? 0.0 : value - value); // 0, or NaN if value is infinite: its deviation is inf - inf
+    }
+    template <class X>
+    void deposit_block(X const* x, std::size_t n) {
+        if (n == 0) {
+            return;
+        }
+        auto const size = static_cast<double>(n);
+        // Averaging the distances from the first value keeps M2 of constant data at zero, exactly.
+        auto const first = static_cast<double>(x[0]);
+        auto const mean = first + detail::sum_of<double>(x, n, [first](auto& value) { value -= first; }) / size;
+        auto const m2 = detail::sum_of<double>(x, n, [mean](auto& value) {
+            value -= mean;
+            value *= value;
+        });
+        deposits_ += n;
+        join(size, mean, m2);
+    }
+    TALLY_HD constexpr void merge(moments const& other) {
+        deposits_ += other.deposits_;
+        join(other.weight_, other.mean_, other.m2_);
+    }
+
+    [[nodiscard]] TALLY_HD constexpr std::uint64_t deposits() const { return deposits_; }
+    [[nodiscard]] TALLY_HD constexpr double weight() const { return weight_; }
+    [[nodiscard]] TALLY_HD constexpr double mean() const { return mean_; }
+    /// Weighted sum of squared deviations from the mean.
+    [[nodiscard]] TALLY_HD constexpr double m2() const { return m2_; }
+    [[nodiscard]] TALLY_HD constexpr bool operator==(moments const&) const = default;
+
+private:
+    TALLY_HD constexpr void join(double weight, double mean, double m2) {
+        if (weight == 0.0) {
+            m2_ += m2;
+            return;
+        }
+        if (weight_ == 0.0) {
+            weight_ = weight;
+            mean_ = mean;
+            m2_ += m2;
+            return;
+        }
+        auto const total = weight_ + weight;
+        auto const delta = mean - mean_;
+        if (total != 0.0) {
+            mean_ += delta * (weight / total);
+            m2_ += m2 + delta * delta * (weight_ * (weight / total));
+        }
+        weight_ = total;
+    }
+
+    double weight_ = 0.0;
+    double mean_ = 0.0;
+    double m2_ = 0.0;
+    std::uint64_t deposits_ = 0;
+};
+
+} // namespace tally

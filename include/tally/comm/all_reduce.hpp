@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_reduce: combines users' own arrays over the replicas of a communicator, in place: op::sum, op::mean (sum, then
+// divide in the accumulator type), op::min, op::max. For tensors such as gradients; metrics are combined by trackers.
+#pragma once
+
+#include <tally/comm/communicator.hpp>
+#include <tally/core/half_bits.hpp>
+#include <tally/core/order_key.hpp>
+#include <tally/core/widen.hpp>
+#include <tally/op/ops.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace tally {
+
+namespace detail {
+
+template <class T>
+concept reducible = element<T> && !std::same_as<T, class_index> && !std::same_as<T, bool>;
+
+template <class T>
+using widened = widened_t<T>;
+
+/// Back to the user's type; 16-bit types round once, to even.
+template <class T, class Wide>
+constexpr T narrow(Wide x) {
+    if constexpr (std::same_as<T, half_bits> || std::same_as<T, bfloat16_bits>) {
+        return narrow_to<T>(static_cast<float>(x));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+        return static_cast<T>(x);
+    } else {
+        return static_cast<T>(static_cast<float>(x));
+    }
+}
+
+/// Elements of a message of all_reduce; larger arrays take several, which bounds the memory to replicas times this.
+inline constexpr std::size_t all_reduce_chunk = std::size_t{1} << 16;
+
+template <class T, host_communicator Communicator>
+void all_reduce_extreme(Communicator& communicator, std::span<T> data, auto largest) {
+    constexpr bool Largest = decltype(largest)::value;
+    std::vector<std::uint64_t> keys(data.size());
+    std::transform(data.begin(), data.end(), keys.begin(),
+                   [](T const& x) { return reduction_key<Largest>(widening<T>::widen(x)); });
+    communicator.all_reduce_max(std::span<std::uint64_t>(keys));
+    std::transform(keys.begin(), keys.end(), data.begin(),
+                   [](std::uint64_t key) { return narrow<T>(from_reduction_key<Largest, widened<T>>(key)); });
+}
+
+template <class T, host_communicator Communicator>
+void all_reduce_integers(Communicator& communicator, std::span<T> data) {
+    std::vector<std::uint64_t> words(data.size());
+    std::transform(data.begin(), data.end(), words.begin(), [](T x) { return static_cast<std::uint64_t>(x); });
+    communicator.all_reduce_sum(std::span<std::uint64_t>(words));
+    std::transform(words.begin(), words.end(), data.begin(), [](std::uint64_t word) { return static_cast<T>(word); });
+}
+
+template <class T, host_communicator Communicator>
+void all_reduce_reals(Communicator& communicator, std::span<T> data, double divisor) {
+    auto const replicas = static_cast<std::size_t>(communicator.size());
+    std::vector<T> all(data.size() * replicas);
+    communicator.all_gather(std::as_bytes(std::span<T const>(data)), std::as_writable_bytes(std::span<T>(all)));
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        double sum_of_replicas = 0.0;
+        for (std::size_t replica = 0; replica < replicas; ++replica) {
+            sum_of_replicas += static_cast<double>(widening<T>::widen(all[replica * data.size() + i]));
+        }
+        data[i] = narrow<T>(sum_of_replicas / divisor);
+    }
+}
+
+} // namespace detail
+
+/// Combines data[i] over all replicas, in place, for every i; all replicas get the same bits. All must pass the same
+/// size. Integer sums wrap modulo 2^64; floating-point sums are formed in double in rank order and rounded once, so they
+/// are repeatable for the same replica count. op::mean is not offered for integers, where it would truncate.
+/// min and max: -0 < +0, and a NaN on any replica gives NaN.
+/// Allocates replicas x size elements (in chunks of 65,536). Throws layout_mismatch, replica_lost, deadline_exceeded.
+template <class T, host_communicator Communicator, class Op>
+    requires detail::reducible<T>
+void all_reduce(Communicator& communicator, std::span<T> data, Op) {
+    constexpr bool integer = std::is_integral_v<T>;
+    static_assert(!integer || !std::same_as<Op, op::mean>,
+                  "tally: op::mean of integers truncates: all_reduce op::sum and divide where the result may be a fraction");
+    static_assert(std::same_as<Op, op::sum> || std::same_as<Op, op::mean> || std::same_as<Op, op::min> ||
+                      std::same_as<Op, op::max>,
+                  "tally: all_reduce takes op::sum, op::mean, op::min or op::max");
+    std::size_t first = 0;
+    do { // an empty array takes part once, as on every replica
+        auto const chunk = data.subspan(first, std::min(detail::all_reduce_chunk, data.size() - first));
+        if constexpr (std::same_as<Op, op::min>) {
+            detail::all_reduce_extreme(communicator, chunk, std::false_type{});
+        } else if constexpr (std::same_as<Op, op::max>) {
+            detail::all_reduce_extreme(communicator, chunk, std::true_type{});
+        } else if constexpr (integer) {
+            detail::all_reduce_integers(communicator, chunk);
+        } else {
+            detail::all_reduce_reals(communicator, chunk,
+                                     std::same_as<Op, op::mean> ? static_cast<double>(communicator.size()) : 1.0);
+        }
+        first += chunk.size();
+    } while (first < data.size());
+}
+
+} // namespace tally

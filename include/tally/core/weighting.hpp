@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weighting as a policy of a metric: whether samples count once or by a weight given to update.
+// A metric declares its counters as count_of<Weighting>, so one definition serves both; the engine hands the weight to
+// every accumulator. weighted<M> is the weighted form of a metric or of a whole collection.
+#pragma once
+
+#include <tally/accumulator/count.hpp>
+#include <tally/accumulator/sum.hpp>
+#include <tally/core/fixed_string.hpp>
+
+#include <type_traits>
+
+namespace tally {
+
+/// Every sample counts once.
+struct unweighted {
+    static constexpr fixed_string name = "unweighted";
+};
+/// A sample counts by its weight, an element of weights(...) widened to T. Negative weights are allowed.
+template <class T = float>
+struct by_weight {
+    static constexpr fixed_string name = "by_weight";
+    using type = T;
+};
+
+namespace detail {
+
+template <class Weighting>
+struct counter_for {
+    using type = count;
+};
+template <class T>
+struct counter_for<by_weight<T>> {
+    using type = sum<double>;
+};
+
+template <class M>
+struct weighting_of {
+    using type = unweighted;
+};
+template <class M>
+    requires requires { typename M::weighting; }
+struct weighting_of<M> {
+    using type = typename M::weighting;
+};
+
+template <class Weighting>
+inline constexpr bool is_weighted_v = !std::is_same_v<Weighting, unweighted>;
+
+} // namespace detail
+
+/// count, or a double sum of weights.
+template <class Weighting>
+using count_of = typename detail::counter_for<Weighting>::type;
+
+} // namespace tally

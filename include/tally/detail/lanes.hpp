@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Block reductions over arrays in several independent lanes, by the vector types of GCC and Clang: one source, whatever
+// instruction set the translation unit is compiled for. Used by the block deposits of accumulators on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace tally::detail {
+
+/// Bytes of a vector register: compilers lower wider vectors badly.
+#if defined(__AVX512F__)
+inline constexpr std::size_t register_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t register_bytes = 32;
+#else
+inline constexpr std::size_t register_bytes = 16;
+#endif
+
+template <class T>
+using lanes __attribute__((vector_size(register_bytes))) = T;
+
+template <class T>
+inline constexpr std::size_t lane_count = register_bytes / sizeof(T);
+
+template <class T>
+using storage_of = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+
+/// lane_count<T> elements of X from memory, converted to T. (Vectors go by reference: passing them by value would depend
+/// on the instruction set.)
+template <class T, class X>
+inline void load_lanes(X const* from, lanes<T>& to) {
+    if constexpr (std::is_same_v<T, X>) {
+        std::memcpy(&to, from, sizeof(to));
+    } else {
+        using element = storage_of<X>;
+        using narrow __attribute__((vector_size(lane_count<T> * sizeof(element)))) = element;
+        narrow block;
+        std::memcpy(&block, from, sizeof(block));
+        to = __builtin_convertvector(block, lanes<T>);
+    }
+}
+
+template <class T>
+inline T add_lanes(lanes<T> const& a) {
+    T partial[lane_count<T>];
+    std::memcpy(partial, &a, sizeof(partial));
+    for (std::size_t half = lane_count<T> / 2; half > 0; half /= 2) {
+        for (std::size_t k = 0; k < half; ++k) {
+            partial[k] += partial[k + half];
+        }
+    }
+    return partial[0];
+}
+
+/// Sum of f(x[i]) over i in [0, n) in T. f changes its argument in place and takes both T& and lanes<T>&.
+/// Order of additions: fixed for a given n and instruction set.
+template <class T, class X, class F>
+inline T sum_of(X const* x, std::size_t n, F f) {
+    constexpr std::size_t width = lane_count<T>;
+    constexpr std::size_t chains = 4; // additions in flight: hides their latency
+    lanes<T> partial[chains] = {};
+    std::size_t i = 0;
+    for (; i + chains * width <= n; i += chains * width) {
+        for (std::size_t k = 0; k < chains; ++k) {
+            lanes<T> values;
+            load_lanes<T>(x + i + k * width, values);
+            f(values);
+            partial[k] += values;
+        }
+    }
+    partial[0] += partial[1];
+    partial[2] += partial[3];
+    partial[0] += partial[2];
+    T total = add_lanes<T>(partial[0]);
+    for (; i < n; ++i) {
+        auto value = static_cast<T>(x[i]);
+        f(value);
+        total += value;
+    }
+    return total;
+}
+
+/// Sum of x[i] w[i].
+template <class T, class X, class W>
+inline T sum_of_products(X const* x, W const* w, std::size_t n) {
+    constexpr std::size_t width = lane_count<T>;
+    lanes<T> total{};
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+        lanes<T> a;
+        lanes<T> b;
+        load_lanes<T>(x + i, a);
+        load_lanes<T>(w + i, b);
+        total += a * b;
+    }
+    T sum = add_lanes<T>(total);
+    for (; i < n; ++i) {
+        sum += static_cast<T>(x[i]) * static_cast<T>(w[i]);
+    }
+    return sum;
+}
+
+} // namespace tally::detail

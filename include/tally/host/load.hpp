@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading of input elements as the type that a metric asks for: in place where the memory already holds that type,
+// widened into a buffer otherwise. Strides and element types end here.
+#pragma once
+
+#include <tally/core/view.hpp>
+#include <tally/core/widen.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace tally::host::detail {
+
+template <class T, class Element>
+constexpr void require_fit() {
+    static_assert(widens_to<T, Element>, "tally: an input's elements don't fit what a metric asks for without loss: use "
+                                         "its wider form, such as mean<double>");
+}
+
+/// Refuses a run-time element type that does not fit T, before anything is deposited.
+template <class T, class View>
+void require_fit(View const& view, char const* input) {
+    using element = typename View::element_type;
+    if constexpr (tally::detail::is_dynamic_v<View>) {
+        tally::detail::with_element_type(view.type, [&]<class E>() {
+            if constexpr (!widens_to<T, E>) {
+                throw shape_error(std::string(input) + ": elements of type " + tally::detail::to_string(view.type) +
+                                  " don't fit what a metric asks for without loss");
+            }
+        });
+    } else {
+        require_fit<T, element>();
+    }
+}
+
+/// Widens n elements that lie `stride` apart.
+template <class T, class E>
+void widen_block(E const* from, std::ptrdiff_t stride, std::size_t n, T* to) {
+    if constexpr (widens_to<T, E>) {
+        if (stride == 1) {
+            for (std::size_t i = 0; i < n; ++i) {
+                to[i] = widen_to<T>(from[i]);
+            }
+        } else {
+            for (std::size_t i = 0; i < n; ++i) {
+                to[i] = widen_to<T>(from[static_cast<std::ptrdiff_t>(i) * stride]);
+            }
+        }
+    }
+}
+
+/// Elements [first, first + n) of a vector as T.
+template <class T, class E>
+T const* load(vector_view<E> const& view, std::size_t first, std::size_t n, T* buffer) {
+    if constexpr (std::is_same_v<T, E>) {
+        if (view.stride == 1) {
+            return view.data + first;
+        }
+    }
+    widen_block(view.data + static_cast<std::ptrdiff_t>(first) * view.stride, view.stride, n, buffer);
+    return buffer;
+}
+
+template <class T>
+T const* load(counting_view const& view, std::size_t first, std::size_t n, T* buffer) {
+    for (std::size_t i = 0; i < n; ++i) {
+        buffer[i] = static_cast<T>(view.first + first + i);
+    }
+    return buffer;
+}
+
+template <class T>
+T const* load(dynamic_view<1> const& view, std::size_t first, std::size_t n, T* buffer) {
+    return tally::detail::with_element_type(view.type, [&]<class E>() -> T const* {
+        return load<T>(tally::detail::typed<E>(view), first, n, buffer);
+    });
+}
+
+/// Columns [first, first + n) of one row of a matrix as T, always into the buffer.
+template <class T, class E>
+void load_row(matrix_view<E> const& view, std::size_t row, std::size_t first, std::size_t n, T* buffer) {
+    auto const* const begin = view.data + static_cast<std::ptrdiff_t>(row) * view.row_stride +
+                              static_cast<std::ptrdiff_t>(first) * view.column_stride;
+    widen_block(begin, view.column_stride, n, buffer);
+}
+
+template <class T>
+void load_row(dynamic_view<2> const& view, std::size_t row, std::size_t first, std::size_t n, T* buffer) {
+    tally::detail::with_element_type(view.type, [&]<class E>() {
+        load_row<T>(tally::detail::typed<E>(view), row, first, n, buffer);
+    });
+}
+
+} // namespace tally::host::detail

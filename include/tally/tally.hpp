@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that a plain C++20 compiler can use: accumulators, metrics, the host engine, replicas in one process.
+// tally/host/openmp.hpp (threads inside an update) and tally/state/snapshot_file.hpp (files) are included by themselves.
+#pragma once
+
+#include <tally/accumulator/across.hpp>
+#include <tally/accumulator/arg_extrema.hpp>
+#include <tally/accumulator/co_moments.hpp>
+#include <tally/accumulator/count.hpp>
+#include <tally/accumulator/extrema.hpp>
+#include <tally/accumulator/log_sum_exp.hpp>
+#include <tally/accumulator/moments.hpp>
+#include <tally/accumulator/sum.hpp>
+#include <tally/collection.hpp>
+#include <tally/comm/all_reduce.hpp>
+#include <tally/comm/replicas.hpp>
+#include <tally/comm/self.hpp>
+#include <tally/comm/thread.hpp>
+#include <tally/config.hpp>
+#include <tally/core/inputs.hpp>
+#include <tally/core/metric.hpp>
+#include <tally/host/tracker.hpp>
+#include <tally/layout/bins.hpp>
+#include <tally/layout/extents.hpp>
+#include <tally/layout/grouped.hpp>
+#include <tally/layout/per_column.hpp>
+#include <tally/layout/table.hpp>
+#include <tally/metric/absolute_error.hpp>
+#include <tally/metric/accuracy.hpp>
+#include <tally/metric/auroc.hpp>
+#include <tally/metric/average_precision.hpp>
+#include <tally/metric/balanced_accuracy.hpp>
+#include <tally/metric/binary.hpp>
+#include <tally/metric/binary_log_loss.hpp>
+#include <tally/metric/binned_scores.hpp>
+#include <tally/metric/bracketed.hpp>
+#include <tally/metric/brier_score.hpp>
+#include <tally/metric/calibration_error.hpp>
+#include <tally/metric/class_average.hpp>
+#include <tally/metric/class_source.hpp>
+#include <tally/metric/class_table.hpp>
+#include <tally/metric/classes.hpp>
+#include <tally/metric/cohen_kappa.hpp>
+#include <tally/metric/confusion_matrix.hpp>
+#include <tally/metric/correlation.hpp>
+#include <tally/metric/degrees_of_freedom.hpp>
+#include <tally/metric/exact_match.hpp>
+#include <tally/metric/extremes.hpp>
+#include <tally/metric/f_beta.hpp>
+#include <tally/metric/histogram.hpp>
+#include <tally/metric/jaccard.hpp>
+#include <tally/metric/log_loss.hpp>
+#include <tally/metric/logarithmic_error.hpp>
+#include <tally/metric/matthews_correlation.hpp>
+#include <tally/metric/mean.hpp>
+#include <tally/metric/mean_loss.hpp>
+#include <tally/metric/multilabel.hpp>
+#include <tally/metric/nan_handling.hpp>
+#include <tally/metric/one_vs_rest.hpp>
+#include <tally/metric/policies.hpp>
+#include <tally/metric/precision_recall.hpp>
+#include <tally/metric/r2_score.hpp>
+#include <tally/metric/relative_error.hpp>
+#include <tally/metric/score_bins.hpp>
+#include <tally/metric/squared_error.hpp>
+#include <tally/metric/throughput.hpp>
+#include <tally/metric/top_class.hpp>
+#include <tally/metric/total.hpp>
+#include <tally/metric/value_log_sum_exp.hpp>
+#include <tally/metric/variance.hpp>
+#include <tally/metric/variance_weighted_r2.hpp>
+#include <tally/op/ops.hpp>
+#include <tally/results.hpp>
+#include <tally/weighted.hpp>
