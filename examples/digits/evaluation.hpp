@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The metrics of the example: one collection, updated by one pass over the scores of a batch and combined over the
+// replicas by one message. What the tables show is copied out of the result, so nothing else here knows the metrics.
+#pragma once
+
+#include "scores.hpp"
+
+#include <tally/tally.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace digits {
+
+using evaluation = tally::collection<                              //
+    tally::named<"loss", tally::log_loss<>>,                       //
+    tally::named<"top-1", tally::accuracy<>>,                      //
+    tally::named<"top-3", tally::accuracy<tally::top_k<3>>>,       //
+    tally::named<"macro F1", tally::f1<tally::classes<10>>>,       //
+    tally::named<"calibration error", tally::calibration_error<>>, //
+    tally::named<"AUROC", tally::multiclass_auroc<10>>,            //
+    tally::named<"confusion", tally::confusion_matrix<10>>>;
+
+/// What one replica has seen of the held-out samples.
+class evaluator {
+public:
+    /// `logits` holds labels.size() rows of 10 scores.
+    void update(std::span<float const> logits, std::span<std::int32_t const> labels) {
+        tracker_.update(tally::scores(logits.data(), labels.size(), num_classes), tally::targets(labels));
+    }
+
+    /// A collective: the scores of all replicas' samples. A value that doesn't exist becomes NaN, shown as "-".
+    scores combine(tally::thread_communicator& comm) const {
+        using namespace tally::literals;
+        auto const result = tracker_.combine(comm);
+        scores all{{result["loss"_metric], result["top-1"_metric], result["top-3"_metric], result["macro F1"_metric],
+                    result["calibration error"_metric], result["AUROC"_metric]},
+                   {}};
+        auto const confusion = result["confusion"_metric];
+        for (std::size_t truth = 0; truth < num_classes; ++truth) {
+            for (std::size_t predicted = 0; predicted < num_classes; ++predicted) {
+                all.confusion[truth][predicted] = confusion(truth, predicted);
+            }
+        }
+        return all;
+    }
+
+private:
+    tally::host::tracker<evaluation> tracker_;
+};
+
+} // namespace digits

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 The tally authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds the examples into build/examples and runs the main one, examples/digits, with the arguments given.
+# Installs what is missing (Debian, Ubuntu). Says nothing of its own where all goes well.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+mkdir -p "$root/build"
+. "$root/cmake/setup.sh"
+
+# What goes wrong here goes to stderr; stdout belongs to the example. So does the caller's folder, for its arguments.
+(
+    cd "$root"
+    tally_require build/setup.log g++ cmake ninja-build libcli11-dev libdlpack-dev
+    if ! tally_configure build/examples-configure.log examples; then
+        cat build/examples-configure.log
+        exit 1
+    fi
+    if ! cmake --build --preset examples --parallel "$(tally_jobs)" >build/examples-build.log 2>&1 </dev/null; then
+        tail -n 60 build/examples-build.log
+        exit 1
+    fi
+) >&2
+
+exec "$root/build/examples/examples/digits" "$@"
