@@ -141,7 +141,7 @@ public:
     [[nodiscard]] TALLY_HD constexpr std::uint64_t deposits() const { return deposits_; }
     /// True if replicas declared to hold the same value did not.
     [[nodiscard]] TALLY_HD constexpr bool conflict() const { return conflict_ != 0; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(across const&) const = default;
+    [[nodiscard]] constexpr bool operator==(across const&) const = default;
 
 private:
     static constexpr bool largest = std::same_as<Op, op::max>;

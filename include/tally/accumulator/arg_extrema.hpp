@@ -61,7 +61,7 @@ public:
         return position_;
     }
     [[nodiscard]] TALLY_HD constexpr std::uint64_t nans() const { return nans_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(arg_extremum const&) const = default;
+    [[nodiscard]] constexpr bool operator==(arg_extremum const&) const = default;
 
 private:
     TALLY_HD constexpr void take(std::uint64_t key, std::uint64_t position, std::uint64_t n) {

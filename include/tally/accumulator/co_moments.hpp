@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tally {
 
@@ -91,18 +92,22 @@ public:
     [[nodiscard]] TALLY_HD constexpr double m2_x() const { return m2_x_; }
     [[nodiscard]] TALLY_HD constexpr double m2_y() const { return m2_y_; }
     [[nodiscard]] TALLY_HD constexpr double c_xy() const { return c_xy_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(co_moments const&) const = default;
+    [[nodiscard]] constexpr bool operator==(co_moments const&) const = default;
 
 private:
     TALLY_HD constexpr void join(double w, double mx, double my, double xx, double yy, double xy) {
-        m2_x_ += xx;
-        m2_y_ += yy;
-        c_xy_ += xy;
         auto const total = weight_ + w;
-        if (w != 0.0 && weight_ == 0.0) {
-            mean_x_ = mx;
-            mean_y_ = my;
-        } else if (w != 0.0 && total != 0.0) {
+        if (w == 0.0) {
+            // The sums of no weight are 0, or NaN where weights cancelled (below): then the means are lost as well.
+            mean_x_ += xx;
+            mean_y_ += yy;
+        } else if (weight_ == 0.0) {
+            mean_x_ = mx + m2_x_;
+            mean_y_ = my + m2_y_;
+        } else if (total == 0.0) {
+            // Weights of both signs that sum to exactly zero on the way leave no means to go on from.
+            mean_x_ = mean_y_ = m2_x_ = m2_y_ = c_xy_ = std::numeric_limits<double>::quiet_NaN();
+        } else {
             auto const dx = mx - mean_x_;
             auto const dy = my - mean_y_;
             auto const share = w / total;
@@ -112,6 +117,9 @@ private:
             m2_y_ += dy * dy * (weight_ * share);
             c_xy_ += dx * dy * (weight_ * share);
         }
+        m2_x_ += xx;
+        m2_y_ += yy;
+        c_xy_ += xy;
         weight_ = total;
     }
 

@@ -53,7 +53,7 @@ public:
     }
 
     [[nodiscard]] TALLY_HD constexpr std::uint64_t value() const { return value_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(basic_count const&) const = default;
+    [[nodiscard]] constexpr bool operator==(basic_count const&) const = default;
 
 private:
     std::uint64_t value_ = 0;

@@ -119,7 +119,7 @@ public:
     }
     [[nodiscard]] TALLY_HD constexpr std::uint64_t seen() const { return seen_; }
     [[nodiscard]] TALLY_HD constexpr std::uint64_t nans() const { return nans_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(extremum const&) const = default;
+    [[nodiscard]] constexpr bool operator==(extremum const&) const = default;
 
 private:
     TALLY_HD static constexpr std::uint64_t key_of(T x) {

@@ -54,7 +54,7 @@ public:
         return result<double>(total).with_dropped(dropped_);
     }
     [[nodiscard]] TALLY_HD constexpr std::uint64_t deposits() const { return deposits_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(log_sum_exp const&) const = default;
+    [[nodiscard]] constexpr bool operator==(log_sum_exp const&) const = default;
 
 private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tally {
 
@@ -55,26 +56,28 @@ public:
     [[nodiscard]] TALLY_HD constexpr double mean() const { return mean_; }
     /// Weighted sum of squared deviations from the mean.
     [[nodiscard]] TALLY_HD constexpr double m2() const { return m2_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(moments const&) const = default;
+    [[nodiscard]] constexpr bool operator==(moments const&) const = default;
 
 private:
     TALLY_HD constexpr void join(double weight, double mean, double m2) {
+        // The M2 of no weight is 0, or NaN where weights cancelled (below): then the mean is lost as well.
         if (weight == 0.0) {
+            mean_ += m2;
             m2_ += m2;
             return;
         }
         if (weight_ == 0.0) {
             weight_ = weight;
-            mean_ = mean;
+            mean_ = mean + m2_;
             m2_ += m2;
             return;
         }
         auto const total = weight_ + weight;
         auto const delta = mean - mean_;
-        if (total != 0.0) {
-            mean_ += delta * (weight / total);
-            m2_ += m2 + delta * delta * (weight_ * (weight / total));
-        }
+        // Weights of both signs that sum to exactly zero on the way leave no mean to go on from: NaN, never a wrong number.
+        mean_ = total == 0.0 ? std::numeric_limits<double>::quiet_NaN() : mean_ + delta * (weight / total);
+        m2_ += total == 0.0 ? std::numeric_limits<double>::quiet_NaN()
+                            : m2 + delta * delta * (weight_ * (weight / total));
         weight_ = total;
     }
 

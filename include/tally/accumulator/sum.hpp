@@ -68,7 +68,7 @@ public:
     }
 
     [[nodiscard]] TALLY_HD constexpr T value() const { return value_; }
-    [[nodiscard]] TALLY_HD constexpr bool operator==(sum const&) const = default;
+    [[nodiscard]] constexpr bool operator==(sum const&) const = default;
 
 private:
     // Integers add in 64 unsigned bits: overflow wraps, as it does between replicas, and is never undefined.

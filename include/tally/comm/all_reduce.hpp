@@ -12,6 +12,7 @@
 #include <tally/op/ops.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -29,15 +30,28 @@ concept reducible = element<T> && !std::same_as<T, class_index> && !std::same_as
 template <class T>
 using widened = widened_t<T>;
 
+/// The float next to x whose last bit is set unless it is exactly x. It is no tie of a narrower type, so rounding it once
+/// more gives what rounding x once would have given ("rounding to odd", Boldo, Melquiond 2008).
+constexpr float float_for_narrowing(double x) {
+    auto const nearest = static_cast<float>(x);
+    auto const bits = std::bit_cast<std::uint32_t>(nearest);
+    auto const wide = static_cast<double>(nearest);
+    if (wide == x || x != x || bits % 2 != 0) {
+        return nearest;
+    }
+    bool const outward = (x < 0 ? -x : x) > (wide < 0 ? -wide : wide);
+    return std::bit_cast<float>(outward ? bits + 1 : bits - 1);
+}
+
 /// Back to the user's type; 16-bit types round once, to even.
 template <class T, class Wide>
 constexpr T narrow(Wide x) {
     if constexpr (std::same_as<T, half_bits> || std::same_as<T, bfloat16_bits>) {
-        return narrow_to<T>(static_cast<float>(x));
+        return narrow_to<T>(float_for_narrowing(x));
     } else if constexpr (std::is_arithmetic_v<T>) {
         return static_cast<T>(x);
     } else {
-        return static_cast<T>(static_cast<float>(x));
+        return static_cast<T>(float_for_narrowing(x));
     }
 }
 

@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <type_traits>
@@ -86,7 +87,11 @@ template <class Tensor>
 void require_host_memory(Tensor const& tensor) {
     // DLPack device types whose memory the host can read: CPU, pinned (CUDA, ROCm), managed, one without a device.
     if constexpr (requires { tensor.device.device_type; }) {
-        auto const device = static_cast<int>(tensor.device.device_type);
+        // Copied, not read: a newer producer may send a number that this program's enumeration does not have.
+        auto const& type = tensor.device.device_type;
+        int device = 0;
+        static_assert(sizeof(type) == sizeof(device), "tally: the device_type of a DLPack tensor must be of 4 bytes");
+        std::memcpy(&device, &type, sizeof(device));
         if (device != 1 && device != 3 && device != 11 && device != 13) {
             throw shape_error("a DLPack tensor of device type " + std::to_string(device) +
                               " lies in device memory; the host engine reads host memory");

@@ -10,6 +10,7 @@
 #include <tally/core/contribution.hpp>
 #include <tally/core/metric.hpp>
 #include <tally/core/type_list.hpp>
+#include <tally/host/tile.hpp>
 #include <tally/layout/table.hpp>
 
 #include <algorithm>
@@ -19,8 +20,6 @@
 #include <utility>
 
 namespace tally::host::detail {
-
-inline constexpr std::size_t tile_samples = 256;
 
 /// Values of a tile for one field. Pairs are kept as two arrays.
 template <class Y>
@@ -107,7 +106,7 @@ public:
     void deposit_into(Field& field, Weight const* weights, std::size_t n, std::size_t kept) {
         if constexpr (conditional) {
             if (is_mixed<true>(kept, n)) {
-                Weight kept_weights[tile_samples];
+                Weight kept_weights[tile_samples] = {};
                 std::copy_n(weights, n, kept_weights);
                 value_array<Weight>::compact(kept_weights, keep_, n);
                 values_.compact(keep_, n);

@@ -9,6 +9,7 @@
 #include <tally/core/view.hpp>
 #include <tally/host/load.hpp>
 #include <tally/host/row_features.hpp>
+#include <tally/host/tile.hpp>
 
 #include <algorithm>
 #include <cmath>

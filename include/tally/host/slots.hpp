@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tally/core/type_list.hpp>
-#include <tally/host/evaluate.hpp>
+#include <tally/host/tile.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -67,7 +67,8 @@ struct log_loss_counters {
 /// do not have. state.infinite tells how many there are, finite_part() is the mean of the others.
 /// Dropped and counted: a NaN in the row of scores, a label out of range, a target probability outside [0, 1].
 /// No data: reason::no_samples. Weights that sum to zero: reason::zero_denominator.
-/// State: 32 bytes and Sum. Partition law: that of Sum. T is the type in which a loss is computed: double for double scores.
+/// State: 32 bytes and Sum. Partition law: that of Sum. T is the type in which a loss is computed: double for double
+/// scores.
 template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all>
 struct log_loss {
     using counters = log_loss_counters<T, Sum, Weighting, Labels>;

@@ -42,7 +42,7 @@ inline void write_snapshot_file(std::string const& path, std::span<std::byte con
         if (!file) {
             detail::throw_file_error("cannot write snapshot file", aside);
         }
-        bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+        bool written = bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
         written = std::fflush(file.get()) == 0 && written;
 #if __has_include(<unistd.h>)
         written = written && ::fsync(::fileno(file.get())) == 0;

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// across<Op, Acc> with operations that mean nothing for Acc.
+// expect: op::mean does not fit a state: averages are formed by finalize from a sum and a count
+// expect: op::min and op::max in across<Op, Acc> fit only accumulators of one number \(sum, count\)
+// expect: the op in across<Op, Acc> does not fit Acc: write .static void merge\(Acc&, Acc const&\). in it
+#include <tally/accumulator/across.hpp>
+#include <tally/accumulator/moments.hpp>
+#include <tally/accumulator/sum.hpp>
+
+struct keep_last {
+#ifdef TALLY_OK
+    template <class Acc>
+    static void merge(Acc& into, Acc const& next) {
+        into = next;
+    }
+#endif
+};
+
+#ifdef TALLY_OK
+tally::across<tally::op::sum, tally::sum<double>> averaged;
+tally::across<tally::op::ordered, tally::moments> largest;
+#else
+tally::across<tally::op::mean, tally::sum<double>> averaged;
+tally::across<tally::op::max, tally::moments> largest;
+#endif
+tally::across<keep_last, tally::sum<double>> last;
