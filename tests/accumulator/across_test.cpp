@@ -204,7 +204,8 @@ TEST_CASE("across<ordered, Acc>: merges in rank order, for accumulators of any k
     CHECK(spread.get().m2() == 14.0);
     auto const total = combine_folded(replicas_with<across<op::ordered, tally::log_sum_exp>>({{0.0}, {0.0}}));
     CHECK(total.value().value() == doctest::Approx(std::log(2.0)).epsilon(1e-15));
-    auto const smallest = combine_folded(replicas_with<across<op::ordered, tally::minimum<double>>>({{4.0}, {3.0}, {}}));
+    auto const smallest =
+        combine_folded(replicas_with<across<op::ordered, tally::minimum<double>>>({{4.0}, {3.0}, {}}));
     CHECK(smallest.value().value() == 3.0);
 }
 

@@ -86,11 +86,17 @@ std::vector<T> hard_values() {
     using limits = std::numeric_limits<T>;
     if constexpr (std::is_floating_point_v<T>) {
         auto const nan = not_a_number<T>;
-        return {T(1.5), -limits::infinity(), limits::denorm_min(), nan, T(0), T(-0.0), -limits::denorm_min(),
-                limits::max(), -nan, limits::lowest(), T(-1.5), limits::infinity(), limits::min()};
+        return {T(1.5),  -limits::infinity(),   limits::denorm_min(), nan,  T(0),
+                T(-0.0), -limits::denorm_min(), limits::max(),        -nan, limits::lowest(),
+                T(-1.5), limits::infinity(),    limits::min()};
     } else {
-        return {T{0}, T{1}, limits::max(), limits::min(), static_cast<T>(limits::max() - 1),
-                static_cast<T>(limits::min() + 1), static_cast<T>(limits::max() / 2)};
+        return {T{0},
+                T{1},
+                limits::max(),
+                limits::min(),
+                static_cast<T>(limits::max() - 1),
+                static_cast<T>(limits::min() + 1),
+                static_cast<T>(limits::max() / 2)};
     }
 }
 

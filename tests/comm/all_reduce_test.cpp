@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce of users' own arrays: sums, means and extremes over replicas, all of which get the same bits.
-#include <support/counting_communicator.hpp>
 #include <tally/comm/all_reduce.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/comm/self.hpp>
 #include <tally/core/half_bits.hpp>
+#include <support/counting_communicator.hpp>
 
 #include <doctest/doctest.h>
 

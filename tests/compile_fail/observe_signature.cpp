@@ -23,46 +23,38 @@ struct overloaded : one_count {
 #endif
 };
 
-struct generic : one_count {
 #ifdef TALLY_OK
-    static auto observe(tally::value<float>) {
+struct generic : one_count {
+    static auto observe(tally::value<float>) { return tally::contribute(tally::one); }
+};
+struct not_static : one_count {
+    static auto observe(tally::value<float>) { return tally::contribute(tally::one); }
+};
+struct no_role : one_count {
+    static auto observe(tally::value<float>) { return tally::contribute(tally::one); }
+};
+struct one_role_twice : one_count {
+    static auto observe(tally::input<"left", float>, tally::input<"right", float>) {
+        return tally::contribute(tally::one);
+    }
+};
 #else
+struct generic : one_count {
     template <class T>
     static auto observe(tally::value<T>) {
-#endif
         return tally::contribute(tally::one);
     }
 };
-
 struct not_static : one_count {
-#ifdef TALLY_OK
-    static
-#endif
-        auto
-        observe(tally::value<float>) {
-        return tally::contribute(tally::one);
-    }
+    auto observe(tally::value<float>) { return tally::contribute(tally::one); }
 };
-
 struct no_role : one_count {
-#ifdef TALLY_OK
-    static auto observe(tally::value<float>) {
-#else
-    static auto observe(float) {
-#endif
-        return tally::contribute(tally::one);
-    }
+    static auto observe(float) { return tally::contribute(tally::one); }
 };
-
 struct one_role_twice : one_count {
-#ifdef TALLY_OK
-    static auto observe(tally::input<"left", float>, tally::input<"right", float>) {
-#else
-    static auto observe(tally::value<float>, tally::value<float>) {
-#endif
-        return tally::contribute(tally::one);
-    }
+    static auto observe(tally::value<float>, tally::value<float>) { return tally::contribute(tally::one); }
 };
+#endif
 
 struct returns_a_number : one_count {
     static auto observe(tally::value<float>) {

@@ -17,8 +17,9 @@ namespace detail = tally::detail;
 
 constexpr auto mixed = tally::contribute(1.5F, tally::one, tally::when(true, 3), tally::nothing);
 static_assert(decltype(mixed)::size == 4);
-static_assert(std::is_same_v<detail::contribution_types<std::remove_const_t<decltype(mixed)>>::type,
-                             tally::type_list<float, tally::one_t, tally::optional_contribution<int>, tally::nothing_t>>);
+static_assert(
+    std::is_same_v<detail::contribution_types<std::remove_const_t<decltype(mixed)>>::type,
+                   tally::type_list<float, tally::one_t, tally::optional_contribution<int>, tally::nothing_t>>);
 static_assert(detail::slot<0>(mixed) == 1.5F);
 static_assert(detail::slot<1>(mixed) == 1);
 static_assert(detail::slot<2>(mixed).value == 3 && detail::slot<2>(mixed).keep);

@@ -57,7 +57,7 @@ static_assert(std::is_same_v<tally::field_types<only_nested>, tally::type_list<i
 } // namespace
 
 #define TALLY_TEST_FIELDS(N, ...)                                                                                      \
-    {                                                                                                                  \
+    do {                                                                                                               \
         struct fields {                                                                                                \
             int __VA_ARGS__;                                                                                           \
         };                                                                                                             \
@@ -68,33 +68,33 @@ static_assert(std::is_same_v<tally::field_types<only_nested>, tally::type_list<i
         CHECK(next == (N));                                                                                            \
         CHECK(sum_of_fields(state) == (N) * ((N) + 1) / 2);                                                            \
         CHECK(state.z == (N));                                                                                         \
-    }
+    } while (false)
 
 TEST_CASE("fields: every number of fields up to 24 is visited once, in order") {
-    TALLY_TEST_FIELDS(1, z)
-    TALLY_TEST_FIELDS(2, a, z)
-    TALLY_TEST_FIELDS(3, a, b, z)
-    TALLY_TEST_FIELDS(4, a, b, c, z)
-    TALLY_TEST_FIELDS(5, a, b, c, d, z)
-    TALLY_TEST_FIELDS(6, a, b, c, d, e, z)
-    TALLY_TEST_FIELDS(7, a, b, c, d, e, f, z)
-    TALLY_TEST_FIELDS(8, a, b, c, d, e, f, g, z)
-    TALLY_TEST_FIELDS(9, a, b, c, d, e, f, g, h, z)
-    TALLY_TEST_FIELDS(10, a, b, c, d, e, f, g, h, i, z)
-    TALLY_TEST_FIELDS(11, a, b, c, d, e, f, g, h, i, j, z)
-    TALLY_TEST_FIELDS(12, a, b, c, d, e, f, g, h, i, j, k, z)
-    TALLY_TEST_FIELDS(13, a, b, c, d, e, f, g, h, i, j, k, l, z)
-    TALLY_TEST_FIELDS(14, a, b, c, d, e, f, g, h, i, j, k, l, m, z)
-    TALLY_TEST_FIELDS(15, a, b, c, d, e, f, g, h, i, j, k, l, m, n, z)
-    TALLY_TEST_FIELDS(16, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, z)
-    TALLY_TEST_FIELDS(17, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, z)
-    TALLY_TEST_FIELDS(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, z)
-    TALLY_TEST_FIELDS(19, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z)
-    TALLY_TEST_FIELDS(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, z)
-    TALLY_TEST_FIELDS(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, z)
-    TALLY_TEST_FIELDS(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, z)
-    TALLY_TEST_FIELDS(23, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, z)
-    TALLY_TEST_FIELDS(24, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, z)
+    TALLY_TEST_FIELDS(1, z);
+    TALLY_TEST_FIELDS(2, a, z);
+    TALLY_TEST_FIELDS(3, a, b, z);
+    TALLY_TEST_FIELDS(4, a, b, c, z);
+    TALLY_TEST_FIELDS(5, a, b, c, d, z);
+    TALLY_TEST_FIELDS(6, a, b, c, d, e, z);
+    TALLY_TEST_FIELDS(7, a, b, c, d, e, f, z);
+    TALLY_TEST_FIELDS(8, a, b, c, d, e, f, g, z);
+    TALLY_TEST_FIELDS(9, a, b, c, d, e, f, g, h, z);
+    TALLY_TEST_FIELDS(10, a, b, c, d, e, f, g, h, i, z);
+    TALLY_TEST_FIELDS(11, a, b, c, d, e, f, g, h, i, j, z);
+    TALLY_TEST_FIELDS(12, a, b, c, d, e, f, g, h, i, j, k, z);
+    TALLY_TEST_FIELDS(13, a, b, c, d, e, f, g, h, i, j, k, l, z);
+    TALLY_TEST_FIELDS(14, a, b, c, d, e, f, g, h, i, j, k, l, m, z);
+    TALLY_TEST_FIELDS(15, a, b, c, d, e, f, g, h, i, j, k, l, m, n, z);
+    TALLY_TEST_FIELDS(16, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, z);
+    TALLY_TEST_FIELDS(17, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, z);
+    TALLY_TEST_FIELDS(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, z);
+    TALLY_TEST_FIELDS(19, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, z);
+    TALLY_TEST_FIELDS(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, z);
+    TALLY_TEST_FIELDS(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, z);
+    TALLY_TEST_FIELDS(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, z);
+    TALLY_TEST_FIELDS(23, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, z);
+    TALLY_TEST_FIELDS(24, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, z);
 }
 
 TEST_CASE("fields: references reach the state, const stays const") {

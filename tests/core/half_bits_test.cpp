@@ -29,7 +29,8 @@ double value_of(std::uint32_t bits, format f) {
     auto const exponent = static_cast<int>((bits >> f.fraction_bits) & ((1U << f.exponent_bits) - 1U));
     double const sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
     if (exponent == (1 << f.exponent_bits) - 1) {
-        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                             : sign * std::numeric_limits<double>::infinity();
     }
     auto const scale = (exponent == 0 ? 1 : exponent) - f.bias - f.fraction_bits;
     return sign * std::ldexp(static_cast<double>(fraction | (exponent == 0 ? 0U : 1U << f.fraction_bits)), scale);

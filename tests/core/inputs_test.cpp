@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // inputs: which memory a view of them refers to, and what is refused at once.
-#include <support/strided.hpp>
 #include <tally/core/inputs.hpp>
+#include <support/strided.hpp>
 
 #include <doctest/doctest.h>
 
@@ -29,8 +29,8 @@ bool is_vector_of(Input const& input, void const* data, std::size_t size, std::p
 }
 
 template <class Input>
-bool is_matrix_of(Input const& input, void const* data, std::size_t rows, std::size_t columns, std::ptrdiff_t row_stride,
-                  std::ptrdiff_t column_stride) {
+bool is_matrix_of(Input const& input, void const* data, std::size_t rows, std::size_t columns,
+                  std::ptrdiff_t row_stride, std::ptrdiff_t column_stride) {
     return input.view.data == data && input.view.rows == rows && input.view.columns == columns &&
            input.view.row_stride == row_stride && input.view.column_stride == column_stride;
 }
@@ -83,7 +83,8 @@ TEST_CASE("inputs: what is shaped like an mdspan, with its own strides") {
     CHECK(is_vector_of(tally::values(vector), memory.data() + 39, 10, -4));
     strided<double const, 2> const column_major{memory.data(), {8, 5}, {1, 8}};
     CHECK(is_matrix_of(tally::scores(column_major), memory.data(), 8, 5, 1, 8));
-    CHECK(is_matrix_of(tally::predictions(column_major), memory.data(), 8, 5, 1, 8)); // a matrix where vectors are usual
+    CHECK(
+        is_matrix_of(tally::predictions(column_major), memory.data(), 8, 5, 1, 8)); // a matrix where vectors are usual
     strided<double, 2> const broadcast{memory.data(), {100, 5}, {0, 1}};
     CHECK(is_matrix_of(tally::values(broadcast), memory.data(), 100, 5, 0, 1));
     static_assert(std::is_same_v<decltype(tally::scores(column_major))::view_type, tally::matrix_view<double>>);

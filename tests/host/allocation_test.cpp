@@ -3,7 +3,6 @@
 //
 // update allocates nothing after the first call with the same shapes, whatever the inputs have to be converted from.
 // Counted by the global operator new of this executable.
-#include <support/strided.hpp>
 #include <tally/host/tracker.hpp>
 #include <tally/layout/grouped.hpp>
 #include <tally/metric/accuracy.hpp>
@@ -14,6 +13,7 @@
 #include <tally/metric/squared_error.hpp>
 #include <tally/metric/variance.hpp>
 #include <tally/weighted.hpp>
+#include <support/strided.hpp>
 
 #include <doctest/doctest.h>
 
@@ -118,8 +118,8 @@ TEST_CASE("allocations: the counter sees them") {
 }
 
 TEST_CASE("allocations: none in an update of values, converted or not") {
-    using statistics = tally::collection<tally::named<"mean", tally::mean<double>>,
-                                         tally::named<"variance", tally::variance<double>>>;
+    using statistics =
+        tally::collection<tally::named<"mean", tally::mean<double>>, tally::named<"variance", tally::variance<double>>>;
     using tracker = tally::host::tracker<statistics>;
     CHECK(later_allocations(tracker{}, tally::values(numbers<double>(rows))) == 0);
     CHECK(later_allocations(tracker{}, tally::values(numbers<float>(rows))) == 0);

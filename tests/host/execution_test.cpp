@@ -58,9 +58,9 @@ static_assert(tally::host::execution<backwards> && tally::host::execution<one_th
 static_assert(!tally::host::execution<int> && !tally::host::execution<tally::num_classes>);
 
 /// Integer states only: the bits don't depend on the order.
-using counters =
-    tally::collection<tally::named<"sum", tally::total<std::int64_t>>, tally::named<"largest", tally::largest_at<std::int64_t>>,
-                      tally::named<"confusion", tally::confusion_matrix<>>>;
+using counters = tally::collection<tally::named<"sum", tally::total<std::int64_t>>,
+                                   tally::named<"largest", tally::largest_at<std::int64_t>>,
+                                   tally::named<"confusion", tally::confusion_matrix<>>>;
 
 struct sample_data {
     std::vector<std::int64_t> x;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // update on the host: every kind of memory gives the same values, sizes are checked before anything is deposited.
-#include <support/strided.hpp>
 #include <tally/host/tracker.hpp>
 #include <tally/layout/grouped.hpp>
 #include <tally/metric/confusion_matrix.hpp>
 #include <tally/metric/mean.hpp>
 #include <tally/metric/total.hpp>
 #include <tally/weighted.hpp>
+#include <support/strided.hpp>
 
 #include <doctest/doctest.h>
 
@@ -96,8 +96,8 @@ struct tally::widening<hundredths> {
     static double widen(hundredths x) { return static_cast<double>(x.n) / 100; }
 };
 
-TEST_CASE_TEMPLATE("update: elements of every type that fits", T, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                   std::int32_t, std::uint32_t, float, double) {
+TEST_CASE_TEMPLATE("update: elements of every type that fits", T, std::int8_t, std::uint8_t, std::int16_t,
+                   std::uint16_t, std::int32_t, std::uint32_t, float, double) {
     auto const x = numbers<T>();
     CHECK(checksum_of(tally::values(x)) == expected_checksum(x));
     CHECK(checksum_of(tally::values(x.data(), 257), 1000) ==
@@ -414,12 +414,11 @@ TEST_CASE("positions: consecutive ones, explicit ones, and beyond 2^32") {
     auto const x = numbers<double>(600);
     std::vector<std::uint64_t> positions(600);
     std::iota(positions.begin(), positions.end(), std::uint64_t{1} << 40);
-    CHECK(checksum_of(tally::values(x), std::uint64_t{1} << 40) ==
-          [&] {
-              tracker<checksum> t;
-              t.update(tally::positions(positions), tally::values(x));
-              return t.finalize().get();
-          }());
+    CHECK(checksum_of(tally::values(x), std::uint64_t{1} << 40) == [&] {
+        tracker<checksum> t;
+        t.update(tally::positions(positions), tally::values(x));
+        return t.finalize().get();
+    }());
 }
 
 TEST_CASE("groups: out of range ones are counted, NaN values stay in their group") {

@@ -40,9 +40,16 @@ void check_bins() {
     CHECK(Bins::edge(0) == Bins::lower);
     CHECK(Bins::edge(Bins::bins) == Bins::upper);
     CHECK(Bins::cells == Bins::bins + 3);
-    std::vector<double> hard{Bins::lower, Bins::upper, 0.0, -0.0, infinity, -infinity,
-                             std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::max(),
-                             std::numeric_limits<double>::lowest(), std::numeric_limits<double>::denorm_min()};
+    std::vector<double> hard{Bins::lower,
+                             Bins::upper,
+                             0.0,
+                             -0.0,
+                             infinity,
+                             -infinity,
+                             std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::lowest(),
+                             std::numeric_limits<double>::denorm_min()};
     for (std::size_t k = 0; k <= Bins::bins; ++k) {
         auto const edge = Bins::edge(k);
         for (double const x : {std::nextafter(edge, -infinity), edge, std::nextafter(edge, infinity)}) {
@@ -89,7 +96,7 @@ TEST_CASE("linear_bins: integers of any type, negative ones included") {
 
 TEST_CASE("linear_bins: one tenth is at an edge that a double can't hold") {
     using tenths = tally::linear_bins<10>;
-    CHECK(tenths::index(0.3) == 3);    // 0.3 is below 3 * 0.1 in double, the edge of numpy.linspace too
+    CHECK(tenths::index(0.3) == 3); // 0.3 is below 3 * 0.1 in double, the edge of numpy.linspace too
     CHECK(tenths::edge(3) > 0.3);
     CHECK(tenths::index(0.7) == 7);
     CHECK(tenths::edge(7) > 0.7);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // grouped<M>: one state of M for each group, equal to M fed with the samples of that group alone.
-#include <support/value_of.hpp>
 #include <tally/host/tracker.hpp>
 #include <tally/layout/grouped.hpp>
 #include <tally/metric/extremes.hpp>
@@ -10,6 +9,7 @@
 #include <tally/metric/throughput.hpp>
 #include <tally/metric/variance.hpp>
 #include <tally/weighted.hpp>
+#include <support/value_of.hpp>
 
 #include <doctest/doctest.h>
 
@@ -77,8 +77,8 @@ TEST_CASE("grouped: weighted, in either order of the words") {
     b.update(tally::values(s.x), tally::groups(s.group), tally::weights(s.w));
     for (int g = 0; g < 3; ++g) {
         auto const mine = only(s, g);
-        auto const alone = tally::testing::value_of<tally::weighted<tally::mean<>>>(tally::values(mine.x),
-                                                                                tally::weights(mine.w));
+        auto const alone =
+            tally::testing::value_of<tally::weighted<tally::mean<>>>(tally::values(mine.x), tally::weights(mine.w));
         CHECK(a.finalize().get()[static_cast<std::size_t>(g)].value() == doctest::Approx(alone.value()).epsilon(1e-14));
         CHECK(b.finalize().get()[static_cast<std::size_t>(g)].value() == doctest::Approx(alone.value()).epsilon(1e-14));
     }

@@ -27,7 +27,8 @@ static_assert(std::is_trivially_copyable_v<cube> && std::is_trivially_destructib
 static_assert(cube::rank == 3);
 // A table is no accumulator: it only refers to its cells.
 static_assert(!tally::accumulator<cube>);
-static_assert(tally::accepts<cube, tally::cell<3, tally::one_t>> && !tally::accepts<cube, tally::cell<2, tally::one_t>>);
+static_assert(tally::accepts<cube, tally::cell<3, tally::one_t>> &&
+              !tally::accepts<cube, tally::cell<2, tally::one_t>>);
 static_assert(!tally::accepts<cube, tally::cell<3, float>> && !tally::accepts<cube, tally::one_t>);
 static_assert(!tally::accepts_weighted<cube, tally::cell<3, tally::one_t>, float>);
 static_assert(!shape::is_static && tally::extents<tally::fixed<2>, tally::fixed<5>>::is_static);
@@ -57,8 +58,16 @@ TEST_CASE("extents: row-major, the last index varies fastest; outside is cells()
     }
     constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
     constexpr auto highest = std::numeric_limits<std::int64_t>::max();
-    for (auto const& index : {std::array<std::int64_t, 3>{2, 0, 0}, {0, 3, 0}, {0, 0, 4}, {-1, 0, 0}, {0, -1, 3}, {1, 2, -1},
-                              {lowest, 0, 0}, {0, highest, 0}, {highest, highest, highest}, {0, 0, 1LL << 32}}) {
+    for (auto const& index : {std::array<std::int64_t, 3>{2, 0, 0},
+                              {0, 3, 0},
+                              {0, 0, 4},
+                              {-1, 0, 0},
+                              {0, -1, 3},
+                              {1, 2, -1},
+                              {lowest, 0, 0},
+                              {0, highest, 0},
+                              {highest, highest, highest},
+                              {0, 0, 1LL << 32}}) {
         std::int64_t const raw[3] = {index[0], index[1], index[2]};
         CHECK(s.offset(raw) == s.cells());
     }

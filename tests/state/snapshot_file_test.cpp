@@ -86,9 +86,7 @@ TEST_CASE("snapshot file: where nothing can be written, the old file stays and n
         struct rlimit old {};
         REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
         auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
-        struct rlimit const small {
-            1000, old.rlim_max
-        };
+        struct rlimit const small{1000, old.rlim_max};
         REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
         std::string reason;
         try {

@@ -208,8 +208,13 @@ TEST_CASE("snapshot: sizes inside are checked against the buffer, whatever they 
     std::size_t const replicas = 32;
     std::size_t const metrics = 40;
     std::size_t const sums = 48;
-    std::uint64_t const hard[] = {0, 1, saved.size(), std::uint64_t{1} << 32, std::uint64_t{1} << 60,
-                                  (std::uint64_t{1} << 61) + 1, ~std::uint64_t{0}};
+    std::uint64_t const hard[] = {0,
+                                  1,
+                                  saved.size(),
+                                  std::uint64_t{1} << 32,
+                                  std::uint64_t{1} << 60,
+                                  (std::uint64_t{1} << 61) + 1,
+                                  ~std::uint64_t{0}};
     for (std::size_t field = replicas; field <= 64; field += 8) {
         for (auto const value : hard) {
             std::uint64_t old = 0;
@@ -244,8 +249,7 @@ TEST_CASE("snapshot: another metric, name, policy or shape is refused by the nam
     using tally::collection;
     using tally::named;
     using written = collection<named<"loss", tally::mean<>>, named<"confusion", tally::confusion_matrix<>>>;
-    auto const saved =
-        tally::snapshot(tally::host::tracker<written>{tally::num_classes{3}}.finalize());
+    auto const saved = tally::snapshot(tally::host::tracker<written>{tally::num_classes{3}}.finalize());
     auto const refused_by = [&]<class M>(tally::host::tracker<M> t) {
         try {
             t.restore(saved);
@@ -256,28 +260,32 @@ TEST_CASE("snapshot: another metric, name, policy or shape is refused by the nam
     };
     CHECK(refused_by(tally::host::tracker<written>{tally::num_classes{3}}) == "accepted");
     CHECK(refused_by(tally::host::tracker<written>{tally::num_classes{4}}) ==
-          "snapshot refused: another layout: metric 1 is \"confusion\" there and \"confusion\" here (or has another type, "
+          "snapshot refused: another layout: metric 1 is \"confusion\" there and \"confusion\" here (or has another "
+          "type, "
           "policy or shape)");
     using other_name = collection<named<"error", tally::mean<>>, named<"confusion", tally::confusion_matrix<>>>;
     CHECK(refused_by(tally::host::tracker<other_name>{tally::num_classes{3}}) ==
-          "snapshot refused: another layout: metric 0 is \"loss\" there and \"error\" here (or has another type, policy or "
+          "snapshot refused: another layout: metric 0 is \"loss\" there and \"error\" here (or has another type, "
+          "policy or "
           "shape)");
     using other_type = collection<named<"loss", tally::mean<double>>, named<"confusion", tally::confusion_matrix<>>>;
     CHECK(contains(refused_by(tally::host::tracker<other_type>{tally::num_classes{3}}), "metric 0 is \"loss\""));
-    using other_policy = collection<named<"loss", tally::mean<>>,
-                                    named<"confusion", tally::confusion_matrix<tally::dynamic, tally::labels::ignore<0>>>>;
+    using other_policy =
+        collection<named<"loss", tally::mean<>>,
+                   named<"confusion", tally::confusion_matrix<tally::dynamic, tally::labels::ignore<0>>>>;
     CHECK(contains(refused_by(tally::host::tracker<other_policy>{tally::num_classes{3}}), "metric 1 is \"confusion\""));
     CHECK(contains(refused_by(tally::host::tracker<collection<named<"loss", tally::mean<>>>>{}),
                    "it holds a further metric \"confusion\""));
     using more = collection<named<"loss", tally::mean<>>, named<"confusion", tally::confusion_matrix<>>,
                             named<"best", tally::largest<>>>;
-    CHECK(contains(refused_by(tally::host::tracker<more>{tally::num_classes{3}}), "metric 2 is \"\" there and \"best\""));
+    CHECK(
+        contains(refused_by(tally::host::tracker<more>{tally::num_classes{3}}), "metric 2 is \"\" there and \"best\""));
     CHECK(contains(refused_by(tally::host::tracker<tally::mean<>>{}), "another layout"));
 }
 
 TEST_CASE("snapshot: long names are cut, not run over") {
-    using long_name =
-        tally::collection<tally::named<"a name of more than fifty-five characters, which is all that fits", tally::mean<>>>;
+    using long_name = tally::collection<
+        tally::named<"a name of more than fifty-five characters, which is all that fits", tally::mean<>>>;
     tally::host::tracker<long_name> t;
     auto const saved = tally::snapshot(t.finalize());
     CHECK(tally::inspect_snapshot(saved).metrics ==
@@ -318,19 +326,19 @@ TEST_CASE("restore: only replica 0's buffer is read") {
 TEST_CASE("restore: a lost replica leaves the states as they are") {
     auto const saved = snapshot_of_one();
     CHECK_THROWS_AS(tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-                        auto t = make();
-                        update(t, 0, 9);
-                        if (comm.rank() == 1) {
-                            return;
-                        }
-                        auto const before = tally::snapshot(t.finalize());
-                        try {
-                            t.restore(comm, saved);
-                        } catch (tally::replica_lost const&) {
-                            CHECK(tally::snapshot(t.finalize()) == before);
-                            throw;
-                        }
-                    }),
+        auto t = make();
+        update(t, 0, 9);
+        if (comm.rank() == 1) {
+            return;
+        }
+        auto const before = tally::snapshot(t.finalize());
+        try {
+            t.restore(comm, saved);
+        } catch (tally::replica_lost const&) {
+            CHECK(tally::snapshot(t.finalize()) == before);
+            throw;
+        }
+    }),
                     tally::replica_lost);
 }
 

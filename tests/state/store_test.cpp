@@ -40,8 +40,7 @@ TEST_CASE("state_store: shapes from the extents, everything at identity, cells o
     CHECK(reinterpret_cast<std::uintptr_t>(s.get().dynamic.data()) % 64 == 0);
     CHECK(reinterpret_cast<std::uintptr_t>(s.get().fixed.data()) % 64 == 0);
     // The tables don't overlap.
-    CHECK(reinterpret_cast<char const*>(s.get().fixed.data()) -
-              reinterpret_cast<char const*>(s.get().dynamic.data()) >=
+    CHECK(reinterpret_cast<char const*>(s.get().fixed.data()) - reinterpret_cast<char const*>(s.get().dynamic.data()) >=
           static_cast<std::ptrdiff_t>(21 * sizeof(tally::count)));
 }
 
