@@ -207,6 +207,62 @@ void loop_three(benchmark::State& state) {
     report(state, p.targets.size(), 8 * p.targets.size());
 }
 
+/// Ten metrics by hand: ten loops, in double, with the usual two passes where a mean is needed first.
+void loop_ten(benchmark::State& state) {
+    auto const p = make_pairs(static_cast<std::size_t>(state.range(0)));
+    auto const n = static_cast<double>(p.targets.size());
+    auto const& a = p.predictions;
+    auto const& b = p.targets;
+    auto const sum_over = [&](auto term) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < b.size(); ++i) {
+            sum += term(static_cast<double>(a[i]), static_cast<double>(b[i]));
+        }
+        return sum;
+    };
+    auto const squared_error = [](double x, double y) { return (x - y) * (x - y); };
+    auto const mean_a = [&] { return sum_over([](double x, double) { return x; }) / n; };
+    auto const mean_b = [&] { return sum_over([](double, double y) { return y; }) / n; };
+    auto const spread_b = [&](double m) { return sum_over([m](double, double y) { return (y - m) * (y - m); }); };
+    auto const spread_a = [&](double m) { return sum_over([m](double x, double) { return (x - m) * (x - m); }); };
+    auto const joint = [&](double ma, double mb) {
+        return sum_over([ma, mb](double x, double y) { return (x - ma) * (y - mb); });
+    };
+    for (auto _ : state) {
+        double const results[] = {
+            sum_over(squared_error) / n,
+            std::sqrt(sum_over(squared_error) / n),
+            sum_over([](double x, double y) { return std::fabs(x - y); }) / n,
+            sum_over([](double x, double y) { return x - y; }) / n,
+            [&] {
+                double largest = 0.0;
+                for (std::size_t i = 0; i < b.size(); ++i) {
+                    largest = std::max(largest, static_cast<double>(std::fabs(a[i] - b[i])));
+                }
+                return largest;
+            }(),
+            1.0 - sum_over(squared_error) / spread_b(mean_b()),
+            [&] {
+                auto const bias = sum_over([](double x, double y) { return x - y; }) / n;
+                return 1.0 - sum_over([bias](double x, double y) { return (x - y - bias) * (x - y - bias); }) /
+                                 spread_b(mean_b());
+            }(),
+            [&] {
+                auto const ma = mean_a();
+                auto const mb = mean_b();
+                return joint(ma, mb) / std::sqrt(spread_a(ma) * spread_b(mb));
+            }(),
+            joint(mean_a(), mean_b()) / (n - 1),
+            [&] {
+                auto const ma = mean_a();
+                auto const mb = mean_b();
+                return 2 * joint(ma, mb) / (spread_a(ma) + spread_b(mb) + n * (ma - mb) * (ma - mb));
+            }()};
+        benchmark::DoNotOptimize(results);
+    }
+    report(state, p.targets.size(), 8 * p.targets.size());
+}
+
 void tally_variance(benchmark::State& state) {
     auto const p = make_pairs(static_cast<std::size_t>(state.range(0)));
     host::tracker<variance<>> tracker;
@@ -385,6 +441,7 @@ void register_all() {
     over_sizes("separate/pairs/3", update_pairs_separately<three_metrics>);
     over_sizes("separate/pairs/10", update_pairs_separately<ten_metrics>);
     over_sizes("loop/pairs/3", loop_three);
+    over_sizes("loop/pairs/10", loop_ten);
     over_sizes("tally/variance", tally_variance);
     over_sizes("tally/histogram", tally_histogram);
 #if defined(BENCH_BOOST)

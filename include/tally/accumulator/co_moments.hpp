@@ -33,51 +33,23 @@ public:
         auto const dy = w == 0.0 ? 0.0 : y - y;
         join(w, x, y, dx, dy, dx * dy);
     }
+    /// One pass over the block, by distances from the means so far (see moments::deposit_block).
     template <class X, class Y>
     void deposit_block(pair_block<X, Y> pairs, std::size_t n) {
         if (n == 0) {
             return;
         }
-        // Averaging the distances from the first pair keeps the sums of constant data at zero, exactly.
         auto const size = static_cast<double>(n);
-        auto const mean_of = [n, size](auto const* values) {
-            auto const first = static_cast<double>(values[0]);
-            return first + detail::sum_of<double>(values, n, [first](auto& value) { value -= first; }) / size;
-        };
-        auto const mx = mean_of(pairs.first);
-        auto const my = mean_of(pairs.second);
-        constexpr std::size_t width = detail::lane_count<double>;
-        detail::lanes<double> xx{};
-        detail::lanes<double> yy{};
-        detail::lanes<double> xy{};
-        std::size_t i = 0;
-        for (; i + width <= n; i += width) {
-            detail::lanes<double> x;
-            detail::lanes<double> y;
-            detail::load_lanes<double>(pairs.first + i, x);
-            detail::load_lanes<double>(pairs.second + i, y);
-            x -= mx;
-            y -= my;
-            xx += x * x;
-            yy += y * y;
-            xy += x * y;
-        }
-        co_moments block;
-        block.deposits_ = n;
-        block.weight_ = size;
-        block.mean_x_ = mx;
-        block.mean_y_ = my;
-        block.m2_x_ = detail::add_lanes<double>(xx);
-        block.m2_y_ = detail::add_lanes<double>(yy);
-        block.c_xy_ = detail::add_lanes<double>(xy);
-        for (; i < n; ++i) {
-            auto const x = static_cast<double>(pairs.first[i]) - mx;
-            auto const y = static_cast<double>(pairs.second[i]) - my;
-            block.m2_x_ += x * x;
-            block.m2_y_ += y * y;
-            block.c_xy_ += x * y;
-        }
-        merge(block);
+        bool const started = weight_ != 0.0;
+        auto const ox = detail::finite_or(started ? mean_x_ : static_cast<double>(pairs.first[0]), pairs.first[0]);
+        auto const oy = detail::finite_or(started ? mean_y_ : static_cast<double>(pairs.second[0]), pairs.second[0]);
+        auto const sums = detail::shifted_co_sums(pairs.first, pairs.second, n, ox, oy);
+        auto const central = [size](double squares, double a, double b) { return squares - a * (b / size); };
+        auto const xx = central(sums.xx, sums.x, sums.x);
+        auto const yy = central(sums.yy, sums.y, sums.y);
+        deposits_ += n;
+        join(size, ox + sums.x / size, oy + sums.y / size, xx < 0.0 ? 0.0 : xx, yy < 0.0 ? 0.0 : yy,
+             central(sums.xy, sums.x, sums.y));
     }
     TALLY_HD constexpr void merge(co_moments const& other) {
         deposits_ += other.deposits_;

@@ -30,21 +30,19 @@ public:
         ++deposits_;
         join(w, value, w == 0.0 ? 0.0 : value - value); // 0, or NaN if value is infinite: its deviation is inf - inf
     }
+    /// One pass over the block: sums of distances from the mean so far. What cancels in S2 - S1^2 / n is at most the
+    /// share of M2 that the block's distance from that mean adds anyway, so nothing is lost; constant data give 0.
     template <class X>
     void deposit_block(X const* x, std::size_t n) {
         if (n == 0) {
             return;
         }
         auto const size = static_cast<double>(n);
-        // Averaging the distances from the first value keeps M2 of constant data at zero, exactly.
-        auto const first = static_cast<double>(x[0]);
-        auto const mean = first + detail::sum_of<double>(x, n, [first](auto& value) { value -= first; }) / size;
-        auto const m2 = detail::sum_of<double>(x, n, [mean](auto& value) {
-            value -= mean;
-            value *= value;
-        });
+        auto const origin = detail::finite_or(weight_ != 0.0 ? mean_ : static_cast<double>(x[0]), x[0]);
+        auto const [distances, squares] = detail::shifted_sums(x, n, origin);
+        auto const m2 = squares - distances * (distances / size);
         deposits_ += n;
-        join(size, mean, m2);
+        join(size, origin + distances / size, m2 < 0.0 ? 0.0 : m2);
     }
     TALLY_HD constexpr void merge(moments const& other) {
         deposits_ += other.deposits_;

@@ -44,7 +44,7 @@ public:
     template <class X>
         requires fits<X>
     void deposit_block(X const* x, std::size_t n) {
-        add(detail::sum_of<wide>(x, n, [](auto const&) {}));
+        add(detail::sum_of<wide>(x, n));
     }
     TALLY_HD constexpr void deposit_block(one_t const*, std::size_t n) { add(static_cast<wide>(n)); }
     template <class X, class Weight>

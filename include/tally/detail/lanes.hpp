@@ -56,10 +56,9 @@ inline T add_lanes(lanes<T> const& a) {
     return partial[0];
 }
 
-/// Sum of f(x[i]) over i in [0, n) in T. f changes its argument in place and takes both T& and lanes<T>&.
-/// Order of additions: fixed for a given n and instruction set.
-template <class T, class X, class F>
-inline T sum_of(X const* x, std::size_t n, F f) {
+/// Sum of x[i] over i in [0, n) in T. Order of additions: fixed for a given n and instruction set.
+template <class T, class X>
+inline T sum_of(X const* x, std::size_t n) {
     constexpr std::size_t width = lane_count<T>;
     constexpr std::size_t chains = 4; // additions in flight: hides their latency
     lanes<T> partial[chains] = {};
@@ -68,7 +67,6 @@ inline T sum_of(X const* x, std::size_t n, F f) {
         for (std::size_t k = 0; k < chains; ++k) {
             lanes<T> values;
             load_lanes<T>(x + i + k * width, values);
-            f(values);
             partial[k] += values;
         }
     }
@@ -77,9 +75,7 @@ inline T sum_of(X const* x, std::size_t n, F f) {
     partial[0] += partial[2];
     T total = add_lanes<T>(partial[0]);
     for (; i < n; ++i) {
-        auto value = static_cast<T>(x[i]);
-        f(value);
-        total += value;
+        total += static_cast<T>(x[i]);
     }
     return total;
 }
@@ -102,6 +98,84 @@ inline T sum_of_products(X const* x, W const* w, std::size_t n) {
         sum += static_cast<T>(x[i]) * static_cast<T>(w[i]);
     }
     return sum;
+}
+
+/// The first number if it is finite, else the second.
+template <class X>
+inline double finite_or(double first, X second) {
+    return first - first == 0.0 ? first : static_cast<double>(second);
+}
+
+struct shifted {
+    double distances; ///< sum of x[i] - origin
+    double squares;   ///< sum of (x[i] - origin)^2
+};
+
+template <class X>
+inline shifted shifted_sums(X const* x, std::size_t n, double origin) {
+    constexpr std::size_t width = lane_count<double>;
+    lanes<double> distances[2] = {};
+    lanes<double> squares[2] = {};
+    std::size_t i = 0;
+    for (; i + 2 * width <= n; i += 2 * width) {
+        for (std::size_t k = 0; k < 2; ++k) {
+            lanes<double> d;
+            load_lanes<double>(x + i + k * width, d);
+            d -= origin;
+            distances[k] += d;
+            squares[k] += d * d;
+        }
+    }
+    distances[0] += distances[1];
+    squares[0] += squares[1];
+    shifted total{add_lanes<double>(distances[0]), add_lanes<double>(squares[0])};
+    for (; i < n; ++i) {
+        auto const d = static_cast<double>(x[i]) - origin;
+        total.distances += d;
+        total.squares += d * d;
+    }
+    return total;
+}
+
+struct shifted_pairs {
+    double x, y;       ///< sums of distances
+    double xx, yy, xy; ///< sums of their products
+};
+
+template <class X, class Y>
+inline shifted_pairs shifted_co_sums(X const* x, Y const* y, std::size_t n, double origin_x, double origin_y) {
+    constexpr std::size_t width = lane_count<double>;
+    lanes<double> sx{};
+    lanes<double> sy{};
+    lanes<double> sxx{};
+    lanes<double> syy{};
+    lanes<double> sxy{};
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+        lanes<double> dx;
+        lanes<double> dy;
+        load_lanes<double>(x + i, dx);
+        load_lanes<double>(y + i, dy);
+        dx -= origin_x;
+        dy -= origin_y;
+        sx += dx;
+        sy += dy;
+        sxx += dx * dx;
+        syy += dy * dy;
+        sxy += dx * dy;
+    }
+    shifted_pairs total{add_lanes<double>(sx), add_lanes<double>(sy), add_lanes<double>(sxx), add_lanes<double>(syy),
+                        add_lanes<double>(sxy)};
+    for (; i < n; ++i) {
+        auto const dx = static_cast<double>(x[i]) - origin_x;
+        auto const dy = static_cast<double>(y[i]) - origin_y;
+        total.x += dx;
+        total.y += dy;
+        total.xx += dx * dx;
+        total.yy += dy * dy;
+        total.xy += dx * dy;
+    }
+    return total;
 }
 
 } // namespace tally::detail

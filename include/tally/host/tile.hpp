@@ -8,6 +8,6 @@
 
 namespace tally::host::detail {
 
-inline constexpr std::size_t tile_samples = 256;
+inline constexpr std::size_t tile_samples = 512;
 
 } // namespace tally::host::detail

@@ -31,7 +31,7 @@ struct co_moment_counters {
         occurrences nans;
     };
     TALLY_HD static constexpr auto observe(prediction<T> p, target<T> t) {
-        bool const missing = detail::is_nan(p.value) || detail::is_nan(t.value);
+        bool const missing = detail::either_nan(p.value, t.value);
         return contribute(when(detail::takes_part<Nan>(missing), paired(p.value, t.value)), when(missing, one));
     }
 };

@@ -55,7 +55,7 @@ struct mean_loss {
         occurrences undefined;
     };
     TALLY_HD static constexpr auto observe(prediction<T> p, target<T> t) {
-        bool const missing = detail::is_nan(p.value) || detail::is_nan(t.value);
+        bool const missing = detail::either_nan(p.value, t.value);
         bool const present = detail::takes_part<Nan>(missing);
         T const loss = Loss::of(p.value, t.value);
         if constexpr (detail::partial_loss<Loss, T>) {

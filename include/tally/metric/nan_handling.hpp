@@ -27,6 +27,17 @@ TALLY_HD constexpr bool is_nan(T x) {
     }
 }
 
+/// Whether one of two numbers is NaN; on the host a single comparison.
+template <class T>
+TALLY_HD constexpr bool either_nan(T a, T b) {
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
+    if constexpr (std::floating_point<T>) {
+        return __builtin_isunordered(a, b);
+    }
+#endif
+    return is_nan(a) || is_nan(b);
+}
+
 /// Whether a sample takes part.
 template <nan_policy Nan>
 TALLY_HD constexpr bool takes_part(bool has_nan) {

@@ -30,7 +30,7 @@ struct error_moment_counters {
         occurrences nans;
     };
     TALLY_HD static constexpr auto observe(prediction<T> p, target<T> t) {
-        bool const missing = detail::is_nan(p.value) || detail::is_nan(t.value);
+        bool const missing = detail::either_nan(p.value, t.value);
         bool const keep = detail::takes_part<Nan>(missing);
         auto const error = static_cast<double>(p.value) - static_cast<double>(t.value);
         return contribute(when(keep, error), when(keep, t.value), when(missing, one));

@@ -98,7 +98,7 @@ struct weighted_mean_absolute_percentage_error {
         occurrences nans;
     };
     TALLY_HD static constexpr auto observe(prediction<T> p, target<T> t) {
-        bool const missing = detail::is_nan(p.value) || detail::is_nan(t.value);
+        bool const missing = detail::either_nan(p.value, t.value);
         bool const keep = detail::takes_part<Nan>(missing);
         return contribute(when(keep, std::fabs(p.value - t.value)), when(keep, std::fabs(t.value)), when(keep, one),
                           when(missing, one));
