@@ -11,6 +11,7 @@
 #include <tally/host/input_set.hpp>
 #include <tally/host/load.hpp>
 #include <tally/host/row_stage.hpp>
+#include <tally/host/selection.hpp>
 #include <tally/host/slots.hpp>
 #include <tally/state/store.hpp>
 
@@ -263,66 +264,12 @@ private:
         auto& seen = states.template get<0>();
         std::size_t count = n;
         if constexpr (inputs_type::template has<source::mask>) {
-            bool flags[tile_samples];
-            load_mask(first, n, flags);
-            count = 0;
-            for (std::size_t i = 0; i < n; ++i) {
-                kept[count] = static_cast<std::uint32_t>(i);
-                count += flags[i];
-            }
+            count = list_unmasked(inputs_.template view<source::mask>(), first, n, kept);
             seen.masked.deposit(n - count);
         }
         count = keep_finite_weights(seen, row_slots, n, count, kept);
         seen.samples.deposit(count);
         return count;
-    }
-
-    /// Keeps those of n samples, of which `kept` lists `count` unless it are all, whose weights are finite.
-    template <class Slots>
-    static std::size_t keep_finite_weights(tally::detail::bookkeeping& seen, Slots& filled, std::size_t n,
-                                           std::size_t count, std::uint32_t* kept) {
-        filled.for_each([&]<class R>(slot<R>& s) {
-            if constexpr (std::is_same_v<typename weight_source<R>::type, source::weights>) {
-                auto const before = count;
-                auto const* const sample = count == n ? nullptr : kept;
-                std::size_t finite = 0;
-                for (std::size_t k = 0; k < before; ++k) {
-                    auto const i = sample != nullptr ? sample[k] : static_cast<std::uint32_t>(k);
-                    auto const weight = s.data[i];
-                    kept[finite] = i;
-                    finite += weight - weight == 0; // false for NaN and infinities
-                }
-                seen.weights_lost.deposit(before - finite);
-                count = finite;
-            }
-        });
-        return count;
-    }
-
-    template <class R>
-    struct weight_source {
-        using type = void;
-    };
-    template <class T>
-    struct weight_source<weight<T>> {
-        using type = source::weights;
-    };
-
-    void load_mask(std::size_t first, std::size_t n, bool* flags) const {
-        auto const& view = inputs_.template view<source::mask>();
-        auto const read = [&]<class T>(vector_view<T> const& typed) {
-            for (std::size_t i = 0; i < n; ++i) {
-                auto const x = typed.data[static_cast<std::ptrdiff_t>(first + i) * typed.stride];
-                flags[i] = widening<T>::widen(x) != 0;
-            }
-        };
-        static_assert(std::remove_cvref_t<decltype(view)>::rank == 1, "tally: mask(...) holds one element a sample");
-        if constexpr (tally::detail::is_dynamic_v<std::remove_cvref_t<decltype(view)>>) {
-            tally::detail::with_element_type(view.type,
-                                             [&]<class T>() { read(tally::detail::typed<T>(view)); });
-        } else {
-            read(view);
-        }
     }
 
     template <class S>
