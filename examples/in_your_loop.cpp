@@ -70,5 +70,6 @@ int main() {
         tracker.restore(comm, bytes); // saved by 2 replicas, continued by 3
         return tracker.combine(comm).samples();
     });
+    std::remove("epoch.tally");
     return samples[2] == 20 ? 0 : 1;
 }

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds the examples into build/examples and runs the main one, examples/digits, with the arguments given.
-# Installs what is missing (Debian, Ubuntu). Says nothing of its own where all goes well.
+# Installs what is missing (Debian, Ubuntu). Says nothing of its own where all goes well, but for a line on a terminal
+# before the first build, which takes a while.
 set -eu
 
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 mkdir -p "$root/build"
 . "$root/cmake/setup.sh"
 
@@ -18,7 +19,10 @@ mkdir -p "$root/build"
         cat build/examples-configure.log
         exit 1
     fi
-    if ! cmake --build --preset examples --parallel "$(tally_jobs)" >build/examples-build.log 2>&1 </dev/null; then
+    if [ -t 2 ] && [ ! -x build/examples/examples/digits ]; then
+        echo 'building the examples, about a minute; the log is build/examples-build.log'
+    fi
+    if ! cmake --build --preset examples --target digits --parallel "$(tally_jobs)" >build/examples-build.log 2>&1 </dev/null; then
         tail -n 60 build/examples-build.log
         exit 1
     fi

@@ -16,15 +16,20 @@ quick=no
 for argument; do
     case $argument in
     --quick) quick=yes ;;
+    -h | --help)
+        sed -n '/^# Usage/,/^set/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
     --with-cuda) echo 'note: --with-cuda: there are no tests that run on a device yet' ;;
     *)
+        echo "tests/run.sh: unknown argument: $argument" >&2
         sed -n 's/^# \(Usage: .*\)/\1/p' "$0" >&2
         exit 2
         ;;
     esac
 done
 
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 cd "$root"
 mkdir -p build
 . cmake/setup.sh

@@ -63,6 +63,23 @@ consteval bool names_differ() {
     return true;
 }
 
+template <class N>
+inline constexpr bool is_named_v = requires {
+    typename N::metric;
+    N::name.view();
+};
+
+/// What a collection takes a member for. One without a name has been refused; as if named, it causes no other error.
+template <class N>
+struct entry_of {
+    using type = named<"", N>;
+};
+template <class N>
+    requires is_named_v<N>
+struct entry_of<N> {
+    using type = N;
+};
+
 template <class M>
 struct entries_of {
     using type = type_list<named<"", M>>;
@@ -70,9 +87,46 @@ struct entries_of {
 template <class... Named>
 struct entries_of<collection<Named...>> {
     static_assert(sizeof...(Named) > 0, "tally: a collection needs at least one metric");
-    static_assert(names_differ<Named...>(), "tally: two metrics of a collection have the same name");
-    using type = type_list<Named...>;
+    static constexpr bool all_named = (is_named_v<Named> && ...);
+    static_assert(all_named, "tally: a metric of a collection needs a name: collection<named<\"x\", M>, ...>");
+    static constexpr bool distinct = !all_named || names_differ<typename entry_of<Named>::type...>();
+    static_assert(distinct, "tally: two metrics of a collection have the same name");
+    using type = type_list<typename entry_of<Named>::type...>;
 };
+
+/// The counters of M, or none for what has no state at all: check_metric has said so.
+template <class M>
+struct valid_counters {
+    using type = type_list<>;
+};
+template <class M>
+    requires requires { typename counters_of<M>::state; }
+struct valid_counters<M> {
+    using type = type_list<counters_of<M>>;
+};
+
+/// Whether a shape such as extents<E...> names the run-time extent Size. What is no such template may name any.
+template <class Shape, class Size>
+inline constexpr bool names_extent = true;
+template <template <class...> class Shape, class... E, class Size>
+inline constexpr bool names_extent<Shape<E...>, Size> = (std::is_same_v<E, Size> || ...);
+
+template <class Field, class Size>
+inline constexpr bool field_takes = false;
+template <class Field, class Size>
+    requires is_table_v<Field>
+inline constexpr bool field_takes<Field, Size> = names_extent<typename Field::extents_type, Size>;
+
+template <class Fields, class Size>
+inline constexpr bool any_field_takes = false;
+template <class... F, class Size>
+inline constexpr bool any_field_takes<type_list<F...>, Size> = (field_takes<F, Size> || ...);
+
+template <class Counters, class Size>
+inline constexpr bool any_takes_extent = false;
+template <class... C, class Size>
+inline constexpr bool any_takes_extent<type_list<C...>, Size> =
+    (any_field_takes<field_types<typename C::state>, Size> || ...);
 
 template <class Entries>
 struct plan_of;
@@ -80,15 +134,20 @@ struct plan_of;
 /// What an engine and a communicator need to know about a metric or a collection, all of it at compile time.
 template <class... Named>
 struct plan_of<type_list<Named...>> {
-    static_assert((check_metric<typename Named::metric>() && ...));
+    static constexpr bool valid = (check_metric<typename Named::metric>() && ...);
+    static_assert(valid);
     using entries = type_list<Named...>;
-    using counters = unique_t<type_list<counters_of<typename Named::metric>...>>;
+    using counters = unique_t<concat_t<typename valid_counters<typename Named::metric>::type...>>;
     template <class M>
     static constexpr std::size_t counter_index = index_of_v<counters, counters_of<M>>;
 };
 
 template <class M>
 using plan = plan_of<typename entries_of<M>::type>;
+
+/// Whether some table of M has the run-time extent Size.
+template <class M, class Size>
+inline constexpr bool takes_extent = any_takes_extent<typename plan<M>::counters, Size>;
 
 template <class M>
 inline constexpr bool is_collection_v = false;

@@ -5,6 +5,10 @@
 // TALLY_HD marks functions that a device engine may call as well; with a plain C++ compiler it is empty.
 #pragma once
 
+#if !defined(__CUDACC__) && __cplusplus < 202002L
+#error "tally needs C++20: compile with -std=c++20"
+#endif
+
 #if defined(__CUDACC__)
 #define TALLY_HD __host__ __device__
 #else

@@ -65,12 +65,23 @@ public:
     [[nodiscard]] std::uint64_t masked() const { return states_.template get<0>().masked.value(); }
     [[nodiscard]] std::uint64_t weights_lost() const { return states_.template get<0>().weights_lost.value(); }
 
-    /// The state of a metric of M, for values that finalize does not offer.
+    /// The state of a metric of M, for values that finalize does not offer. Its tables are views into this object, also
+    /// in a copy of the state: keep the results while you read it.
     template <class Metric>
-    [[nodiscard]] auto const& state() const {
+    [[nodiscard]] auto const& state() const& {
         return states_.template get<plan::template counter_index<Metric> + 1>();
     }
-    [[nodiscard]] states_of<M> const& states() const { return states_; }
+    template <class Metric>
+    [[nodiscard]] auto state() const&& {
+        using State = state_of<Metric>;
+        constexpr bool has_tables = []<class... F>(type_list<F...>) {
+            return (detail::is_table_v<F> || ...);
+        }(field_types<State>{});
+        static_assert(!has_tables, "tally: the tables of a temporary result are gone at once: keep the result in a variable");
+        return State{states_.template get<plan::template counter_index<Metric> + 1>()};
+    }
+    [[nodiscard]] states_of<M> const& states() const& { return states_; }
+    states_of<M> const& states() const&& = delete;
 
 private:
     template <class Metric>

@@ -21,6 +21,7 @@
 #include <tally/config.hpp>
 #include <tally/core/inputs.hpp>
 #include <tally/core/metric.hpp>
+#include <tally/host/engine.hpp>
 #include <tally/host/tracker.hpp>
 #include <tally/layout/bins.hpp>
 #include <tally/layout/extents.hpp>

@@ -158,7 +158,8 @@ TEST_CASE("all_reduce: arrays longer than a message, and empty ones") {
     tally::testing::counting_communicator counted{self};
     std::vector<std::int32_t> integers(n);
     tally::all_reduce(counted, std::span<std::int32_t>(integers), op::sum{});
-    CHECK(counted.counted().total().calls == 3);
+    CHECK(counted.counted().all_reduce_sum.calls == 3);
+    CHECK(counted.counted().all_gather == tally::testing::traffic{1, 72}); // what is asked for, once a call
     counted.forget();
     tally::all_reduce(counted, std::span<std::int32_t>(), op::sum{});
     CHECK(counted.counted().total().calls == 1); // as on the replicas that have data
@@ -167,6 +168,29 @@ TEST_CASE("all_reduce: arrays longer than a message, and empty ones") {
 TEST_CASE("all_reduce: different sizes are an error on all replicas") {
     CHECK_THROWS_AS((void)reduced<float>({{1.0F}, {1.0F, 2.0F}}, op::sum{}), tally::layout_mismatch);
     CHECK_THROWS_AS((void)reduced<float>({{}, {1.0F}}, op::max{}), tally::layout_mismatch);
+}
+
+TEST_CASE("all_reduce: element types are told apart by kind and size, not by spelling") {
+    tally::replicas{2}.run([](tally::thread_communicator& comm) {
+        auto const differ = [&]<class A, class B>(A, B) {
+            std::vector<A> a{A{}};
+            std::vector<B> b{B{}};
+            try {
+                comm.rank() == 0 ? tally::all_reduce(comm, std::span<A>(a), op::max{})
+                                 : tally::all_reduce(comm, std::span<B>(b), op::max{});
+            } catch (tally::layout_mismatch const&) {
+                return true;
+            }
+            return false;
+        };
+        CHECK(differ(tally::half_bits{}, tally::bfloat16_bits{}));
+        CHECK(differ(tally::half_bits{}, std::uint16_t{}));
+        CHECK(differ(device_half{}, tally::half_bits{}));
+        CHECK(differ(std::int32_t{}, std::uint32_t{}));
+        CHECK(differ(float{}, double{}));
+        CHECK_FALSE(differ(long{}, std::int64_t{}));
+        CHECK_FALSE(differ(static_cast<long long>(0), std::int64_t{})); // `long` and `long long`: one of them differs
+    });
 }
 
 TEST_CASE("all_reduce: one replica keeps what it has") {

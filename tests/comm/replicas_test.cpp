@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -114,6 +115,65 @@ TEST_CASE("replicas: a deadline is a cause, an exception in a part of a split re
         sum_once(comm);
     }),
                          "in the part", std::out_of_range);
+}
+
+TEST_CASE("replicas: a communicator that was moved away doesn't keep an exception from ending the others") {
+    std::atomic<int> lost = 0;
+    CHECK_THROWS_WITH_AS((tally::replicas{3, 60s}.run([&](tally::thread_communicator& comm) {
+                             auto mine = std::move(comm);
+                             if (mine.rank() == 0) {
+                                 throw std::runtime_error("after the move");
+                             }
+                             try {
+                                 sum_once(mine);
+                             } catch (tally::replica_lost const&) {
+                                 ++lost;
+                                 throw;
+                             }
+                         })),
+                         "after the move", std::runtime_error);
+    CHECK(lost == 2);
+
+    // Moved to where it outlives the replica: nobody leaves, so only the exception can end the wait.
+    std::vector<tally::thread_communicator> kept;
+    CHECK_THROWS_WITH_AS((tally::replicas{2, 60s}.run([&](tally::thread_communicator& comm) {
+                             if (comm.rank() == 0) {
+                                 kept.push_back(std::move(comm));
+                                 throw std::runtime_error("kept");
+                             }
+                             try {
+                                 sum_once(comm);
+                             } catch (tally::replica_lost const& error) {
+                                 CHECK(error.what() == std::string{"replica 0 aborted: kept"});
+                             }
+                         })),
+                         "kept", std::runtime_error);
+    CHECK_THROWS_AS(sum_once(kept.front()), tally::replica_lost);
+}
+
+TEST_CASE("replicas: an exception ends the first group and the one that was assigned over its communicator") {
+    CHECK_THROWS_WITH_AS((tally::replicas{4, 60s}.run([](tally::thread_communicator& comm) {
+                             auto const rank = comm.rank();
+                             auto part = comm.split(rank / 2);
+                             if (rank == 3) {
+                                 comm = std::move(part);
+                                 throw std::runtime_error("in the part");
+                             }
+                             try {
+                                 sum_once(rank == 2 ? part : comm);
+                             } catch (tally::replica_lost const& error) {
+                                 std::string const text = error.what();
+                                 CHECK((rank != 2 || text == "replica 1 aborted: in the part"));
+                             }
+                         })),
+                         "in the part", std::runtime_error);
+}
+
+TEST_CASE("replicas: a communicator may be moved into the result") {
+    auto own = tally::replicas{2}.run([](tally::thread_communicator& comm) { return std::move(comm); });
+    CHECK(own[0].rank() == 0);
+    CHECK(own[1].rank() == 1);
+    CHECK(own[1].size() == 2);
 }
 
 TEST_CASE("replicas: refuses impossible settings") {

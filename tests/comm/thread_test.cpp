@@ -294,6 +294,27 @@ TEST_CASE("thread_communicator: outlives its group, moves, and leaves its old gr
     other.join();
 }
 
+TEST_CASE("thread_communicator: one that was moved from belongs to no group and may be assigned to") {
+    tally::thread_group const group{2, 60s};
+    auto from = group.communicator(1);
+    auto const to = std::move(from);
+    CHECK(to.rank() == 1);
+    words data{7};
+    auto const text = "this thread_communicator was moved from: it belongs to no group";
+    CHECK(text_of<tally::configuration_error>([&] { (void)from.rank(); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { (void)from.size(); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { from.all_reduce_sum(data); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { from.reduce_max(data, 1); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { from.all_gather({}, {}); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { from.gather({}, {}, 0); }) == text);
+    CHECK(text_of<tally::configuration_error>([&] { (void)from.split(0); }) == text);
+    CHECK(data == words{7});
+    from.abort("no group to give up for");
+    CHECK(to.size() == 2);
+    from = tally::thread_group{1}.communicator(0);
+    CHECK(works(from));
+}
+
 TEST_CASE("thread_group: refuses impossible settings and a rank taken twice") {
     CHECK_THROWS_AS(tally::thread_group{0}, tally::configuration_error);
     CHECK_THROWS_AS(tally::thread_group{-1}, tally::configuration_error);

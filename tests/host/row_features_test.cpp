@@ -30,7 +30,7 @@ constexpr unsigned all_needs = row_need::arg_max | row_need::max_score | row_nee
 template <class T>
 struct reference {
     std::int32_t arg_max = -1, greater = 0, equal_before = 0, equal_after = 0;
-    long double max_score = -INFINITY, target_score = NAN, log_sum_exp = NAN, sum_squares = NAN, log_sum = 0;
+    long double max_score = -INFINITY, target_score = NAN, log_sum = NAN, sum_squares = NAN;
 };
 
 template <class T>
@@ -55,7 +55,7 @@ reference<T> slow_features(T const* row, std::size_t columns, std::int32_t targe
         r.equal_before = static_cast<std::int32_t>(std::count(row, row + target, t));
         r.equal_after = static_cast<std::int32_t>(std::count(row + target + 1, row + columns, t));
     }
-    r.log_sum_exp = r.max_score;
+    r.log_sum = 0;
     if (std::isinf(r.max_score)) return r;
     long double sum = 0, squares = 0;
     for (std::size_t i = 0; i < columns; ++i) {
@@ -64,7 +64,6 @@ reference<T> slow_features(T const* row, std::size_t columns, std::int32_t targe
         squares += e * e;
     }
     r.log_sum = std::log(sum);
-    r.log_sum_exp = r.max_score + r.log_sum;
     r.sum_squares = squares / (sum * sum);
     return r;
 }
@@ -117,12 +116,12 @@ void check_matrix(std::string const& what, matrix<T> const& m, std::vector<std::
     int wrong = 0;
     for (std::size_t r = 0; r < m.rows; ++r) {
         reference<T> const& want = wanted[r];
-        // Summing: 2.4 units from exp, the rest from rounding the sum; then the logarithm and the last addition.
-        long double const tolerance = unit * (20 + 2 * want.log_sum + std::fabs(want.log_sum_exp));
+        // Summing: 2.4 units from exp, the rest from rounding the sum; then the logarithm. The scores don't count.
+        long double const tolerance = unit * (20 + 2 * want.log_sum);
         bool const right = got.arg_max[r] == want.arg_max && close(got.max_score[r], want.max_score, 0) &&
                            got.greater[r] == want.greater && got.equal_before[r] == want.equal_before &&
                            got.equal_after[r] == want.equal_after && close(got.target_score[r], want.target_score, 0) &&
-                           close(got.log_sum_exp[r], want.log_sum_exp, tolerance) &&
+                           close(got.log_sum[r], want.log_sum, tolerance) && !(got.log_sum[r] < 0) &&
                            close(got.sum_squares[r], want.sum_squares, 60 * unit * want.sum_squares);
         if (right) continue;
         if (++wrong > 1) continue;
@@ -134,7 +133,7 @@ void check_matrix(std::string const& what, matrix<T> const& m, std::vector<std::
         CHECK(got.equal_before[r] == want.equal_before);
         CHECK(got.equal_after[r] == want.equal_after);
         CHECK(static_cast<double>(got.target_score[r]) == static_cast<double>(want.target_score));
-        CHECK(static_cast<double>(got.log_sum_exp[r]) == static_cast<double>(want.log_sum_exp));
+        CHECK(static_cast<double>(got.log_sum[r]) == static_cast<double>(want.log_sum));
         CHECK(static_cast<double>(got.sum_squares[r]) == static_cast<double>(want.sum_squares));
     }
     CHECK(wrong == 0);
@@ -274,7 +273,7 @@ TEST_CASE_TEMPLATE("row_features: alignment, padding and neighbours don't change
                 fill(alone, [&](auto, auto c) { return plain.row(r)[c]; });
                 row_tile<T> const got = features<all_needs, Level>(alone, {targets[r]});
                 bool const same = got.arg_max[0] == whole.arg_max[r] && got.greater[0] == whole.greater[r] &&
-                                  std::memcmp(&got.log_sum_exp[0], &whole.log_sum_exp[r], sizeof(T)) == 0 &&
+                                  std::memcmp(&got.log_sum[0], &whole.log_sum[r], sizeof(T)) == 0 &&
                                   std::memcmp(&got.sum_squares[0], &whole.sum_squares[r], sizeof(T)) == 0;
                 CHECK(same);
             }
@@ -299,17 +298,18 @@ void check_subset(matrix<T> const& m, std::vector<std::int32_t> const& targets) 
     std::memset(&got, 0x5a, sizeof got);
     row_features<all_needs>(m.row(0), m.stride, m.columns, m.rows, targets.data(), everything);
     row_features<Needs>(m.row(0), m.stride, m.columns, m.rows, targets.data(), got);
-    auto const same = [&](auto const& field, row_need need) {
-        return std::memcmp(field(got), field(has(Needs, need) ? everything : untouched), m.rows * 4) == 0;
+    auto const same = [&](auto const& field, row_need need, row_need implied_by = {}) {
+        bool const asked = has(Needs, need) || has(Needs, implied_by);
+        return std::memcmp(field(got), field(asked ? everything : untouched), m.rows * 4) == 0;
     };
     CHECK(same([](auto const& t) { return t.arg_max; }, row_need::arg_max));
     CHECK(same([](auto const& t) { return t.greater; }, row_need::target_rank));
     CHECK(same([](auto const& t) { return t.equal_before; }, row_need::target_rank));
     CHECK(same([](auto const& t) { return t.equal_after; }, row_need::target_rank));
     static_assert(sizeof(T) == 4);
-    CHECK(same([](auto const& t) { return t.max_score; }, row_need::max_score));
+    CHECK(same([](auto const& t) { return t.max_score; }, row_need::max_score, row_need::log_sum_exp));
     CHECK(same([](auto const& t) { return t.target_score; }, row_need::target_score));
-    CHECK(same([](auto const& t) { return t.log_sum_exp; }, row_need::log_sum_exp));
+    CHECK(same([](auto const& t) { return t.log_sum; }, row_need::log_sum_exp));
     CHECK(same([](auto const& t) { return t.sum_squares; }, row_need::sum_squares));
 }
 
@@ -342,7 +342,8 @@ TEST_CASE("row_features: no rows and no targets") {
     float const scores[] = {1, 3, 2};
     row_features<row_need::arg_max | row_need::log_sum_exp>(scores, 3, 3, 1, nullptr, out);
     CHECK(out.arg_max[0] == 1);
-    CHECK(out.log_sum_exp[0] == doctest::Approx(3.40760596));
+    CHECK(out.max_score[0] == 3);
+    CHECK(out.log_sum[0] == doctest::Approx(0.40760596));
 }
 
 TEST_CASE_TEMPLATE("row_features: a zero maximum is +0 whichever zero came first", T, float, double) {
@@ -358,12 +359,33 @@ TEST_CASE_TEMPLATE("row_features: a zero maximum is +0 whichever zero came first
     }
 }
 
+TEST_CASE_TEMPLATE("row_features: an offset common to all scores changes max_score only", T, float, double) {
+    std::mt19937 random(23);
+    for (std::size_t const columns : {1UL, 10UL, 48UL, 49UL, 1000UL, 4097UL}) {
+        matrix<T> plain(columns, 24);
+        fill(plain, [&](auto, auto) { return double(random() % 33) - 16; });
+        auto const targets = spread_targets(columns, plain.rows, random);
+        row_tile<T> want, got;
+        row_features<all_needs>(plain.row(0), plain.stride, columns, plain.rows, targets.data(), want);
+        for (double const offset : {1024.0, 1e5, 8388608.0, -8388608.0}) { // integers below 2^24: exact in float
+            CAPTURE(columns);
+            CAPTURE(offset);
+            matrix<T> moved(columns, plain.rows);
+            fill(moved, [&](auto r, auto c) { return static_cast<double>(plain.row(r)[c]) + offset; });
+            row_features<all_needs>(moved.row(0), moved.stride, columns, moved.rows, targets.data(), got);
+            CHECK(std::memcmp(got.log_sum, want.log_sum, plain.rows * sizeof(T)) == 0);
+            CHECK(std::memcmp(got.sum_squares, want.sum_squares, plain.rows * sizeof(T)) == 0);
+            for (std::size_t r = 0; r < plain.rows; ++r) CHECK(got.max_score[r] - want.max_score[r] == T(offset));
+        }
+    }
+}
+
 namespace {
 
 template <isa Level, class T>
-std::vector<T> exps(std::vector<T> const& x, T log_sum_exp = 0) {
+std::vector<T> exps(std::vector<T> const& x, T max_score = 0, T log_sum = 0) {
     std::vector<T> y(x.size());
-    detail::kernels<Level>::softmax_row(x.data(), x.size(), log_sum_exp, y.data());
+    detail::kernels<Level>::softmax_row(x.data(), x.size(), max_score, log_sum, y.data());
     return y;
 }
 
@@ -454,18 +476,23 @@ TEST_CASE_TEMPLATE("softmax_row: the probabilities of a row, at any length and i
             CAPTURE(columns);
             std::vector<T> x(columns);
             for (T& s : x) s = static_cast<T>(normal(random));
-            T const log_sum_exp = static_cast<T>(slow_features(x.data(), columns, -1).log_sum_exp);
-            std::vector<T> const y = exps<Level>(x, log_sum_exp);
+            if (columns == 0) {
+                CHECK(exps<Level>(x).empty());
+                continue;
+            }
+            reference<T> const row = slow_features(x.data(), columns, -1);
+            T const max_score = static_cast<T>(row.max_score), log_sum = static_cast<T>(row.log_sum);
+            std::vector<T> const y = exps<Level>(x, max_score, log_sum);
             bool right = true;
             for (std::size_t i = 0; i < columns; ++i) {
-                long double const want = std::exp(static_cast<long double>(x[i] - log_sum_exp));
-                right = right && close(y[i], want, 1.2L * std::numeric_limits<T>::epsilon() * want);
+                long double const want = std::exp(static_cast<long double>((x[i] - max_score) - log_sum));
+                right = right && y[i] <= 1 && close(y[i], want, 1.2L * std::numeric_limits<T>::epsilon() * want);
             }
             CHECK(right);
-            detail::kernels<Level>::softmax_row(x.data(), columns, log_sum_exp, x.data());
+            detail::kernels<Level>::softmax_row(x.data(), columns, max_score, log_sum, x.data());
             CHECK(x == y);
         }
-        std::vector<T> const special = exps<Level>(std::vector<T>{T(qnan), T(inf), T(-inf), T(0)}, T(inf));
+        std::vector<T> const special = exps<Level>(std::vector<T>{T(qnan), T(inf), T(-inf), T(0)}, T(inf), T(0));
         CHECK(std::isnan(special[0]));
         CHECK(std::isnan(special[1]));
         CHECK(special[2] == 0);

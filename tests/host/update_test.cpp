@@ -304,7 +304,7 @@ TEST_CASE("update: zero samples are legal and change nothing") {
     tracker<tally::weighted<tally::mean<>>> t;
     std::vector<float> const none;
     t.update(tally::values(none), tally::weights(none));
-    CHECK(t.finalize().get().why() == tally::reason::zero_denominator);
+    CHECK(t.finalize().get().why() == tally::reason::no_samples);
     CHECK(t.finalize().samples() == 0);
     std::vector<float> const x{3, 5};
     float const w[] = {1, 1};
@@ -434,4 +434,21 @@ TEST_CASE("groups: out of range ones are counted, NaN values stay in their group
     CHECK(result[1].why() == tally::reason::no_samples);
     CHECK(result[2].value() == 4.0);
     CHECK(result.outside == 2);
+}
+
+TEST_CASE("update: a DLPack tensor of probabilities is refused where labels are asked for") {
+    tracker<tally::confusion_matrix<2>> t;
+    float const p[2] = {0.9F, 0.2F};
+    std::int64_t const labels[2] = {1, 0};
+    dlpack_tensor<1> numbers{p, tally::testing::float32, {2}};
+    dlpack_tensor<1> predicted{labels, {kDLInt, 64, 1}, {2}};
+    CHECK_THROWS_WITH_AS(t.update(tally::predictions(numbers.get()), tally::targets(labels)),
+                         "predictions(...) of type float32 are numbers, not labels: use accuracy<binary<>> or give "
+                         "scores(...)",
+                         tally::shape_error);
+    CHECK(t.finalize().samples() == 0);
+    t.update(tally::predictions(predicted.get()), tally::targets(labels));
+    CHECK(t.finalize().samples() == 2);
+    dlpack_tensor<1> targets{p, tally::testing::float32, {2}}; // targets may be whole numbers of any type
+    CHECK_NOTHROW(t.update(tally::predictions(predicted.get()), tally::targets(targets.get())));
 }

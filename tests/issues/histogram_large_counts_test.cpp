@@ -60,7 +60,7 @@ TEST_CASE("large counts: beyond 2^32, and weights beyond 2^24 one by one") {
     using weighted = thirds::with_weighting<tally::by_weight<>>;
     tally::host::tracker<weighted> heavy;
     auto heavy_states = heavy.merged();
-    heavy_states.template get<1>().cells.data()[1] = tally::sum<double>{16777216.0};
+    heavy_states.template get<1>().cells.data()[1] = tally::weight_sum{16777216.0};
     heavy.assign(heavy_states);
     heavy.update(tally::values(std::vector<double>{.1}), tally::weights(std::vector<float>{1}));
     CHECK(heavy.finalize().get().counts[0] == 16777217.0);

@@ -16,7 +16,7 @@
 #include <tally/comm/replicas.hpp>
 #include <tally/comm/self.hpp>
 #include <tally/comm/thread.hpp>
-#include <tally/host/tracker.hpp>
+#include <tally/host/engine.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -86,7 +86,8 @@ public:
     virtual void restore(tally::thread_communicator& communicator, std::vector<std::byte> const& bytes) = 0;
 };
 
-template <class M, class Feed, class... Sizes>
+template <class M, class Engine, class Feed, class... Sizes>
+    requires tally::engine<Engine, M>
 class metric_subject final : public subject {
 public:
     explicit metric_subject(Feed feed, Sizes... sizes) : feed_{feed}, tracker_{sizes...} {}
@@ -136,7 +137,7 @@ private:
     }
 
     Feed feed_;
-    tally::host::tracker<M> tracker_;
+    typename Engine::template tracker<M> tracker_;
 };
 
 using subject_maker = std::function<std::unique_ptr<subject>()>;
@@ -275,11 +276,12 @@ inline void check_mask_law(subject_maker const& make, dataset const& samples, ou
     check_equal(replica->local(), expected, within(how.relative));
 }
 
-template <class M, class Feed, class... Sizes>
+/// For a metric on any engine whose updates take host memory.
+template <class M, class Engine = tally::host::engine<>, class Feed, class... Sizes>
 void check_metric_laws(std::string const& name, Feed feed, agreement how, Sizes... sizes) {
     CAPTURE(name);
     auto const make = [=]() -> std::unique_ptr<subject> {
-        return std::make_unique<metric_subject<M, Feed, Sizes...>>(feed, sizes...);
+        return std::make_unique<metric_subject<M, Engine, Feed, Sizes...>>(feed, sizes...);
     };
     auto const fresh = make()->local();
     for (bool const bad : {false, true}) {

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/detail/lanes.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace tally {
 
@@ -29,8 +29,8 @@ public:
         auto const x = static_cast<double>(pair.first);
         auto const y = static_cast<double>(pair.second);
         auto const w = static_cast<double>(weight);
-        auto const dx = w == 0.0 ? 0.0 : x - x; // 0, or NaN if x is infinite: its deviation is inf - inf
-        auto const dy = w == 0.0 ? 0.0 : y - y;
+        auto const dx = detail::own_deviation(x, w);
+        auto const dy = detail::own_deviation(y, w);
         join(w, x, y, dx, dy, dx * dy);
     }
     /// One pass over the block, by distances from the means so far (see moments::deposit_block).
@@ -78,7 +78,7 @@ private:
             mean_y_ = my + m2_y_;
         } else if (total == 0.0) {
             // Weights of both signs that sum to exactly zero on the way leave no means to go on from.
-            mean_x_ = mean_y_ = m2_x_ = m2_y_ = c_xy_ = std::numeric_limits<double>::quiet_NaN();
+            mean_x_ = mean_y_ = m2_x_ = m2_y_ = c_xy_ = detail::not_a_number;
         } else {
             auto const dx = mx - mean_x_;
             auto const dy = my - mean_y_;

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/order_key.hpp>
 #include <tally/core/result.hpp>
 #include <tally/detail/lanes.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,7 +31,7 @@ struct float_image {
     static constexpr integer lowest = static_cast<integer>(-magnitude - 1);
 
     TALLY_HD static constexpr T back(integer image) {
-        return std::bit_cast<T>(static_cast<integer>(image ^ ((image >> (8 * sizeof(T) - 1)) & magnitude)));
+        return detail::bit_cast<T>(static_cast<integer>(image ^ ((image >> (8 * sizeof(T) - 1)) & magnitude)));
     }
 };
 
@@ -57,6 +57,7 @@ public:
             deposit(x);
         }
     }
+#if !defined(__CUDACC__) // nvcc's front end takes the comparison of two vectors for a bool
     void deposit_block(T const* x, std::size_t n)
         requires std::is_floating_point_v<T>
     {
@@ -93,6 +94,7 @@ public:
             deposit(x[i]);
         }
     }
+#endif
     TALLY_HD constexpr void merge(extremum const& other) {
         if (other.key_ > key_) {
             key_ = other.key_;

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/result.hpp>
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 namespace tally {
 
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] constexpr bool operator==(log_sum_exp const&) const = default;
 
 private:
-    static constexpr double infinity = std::numeric_limits<double>::infinity();
+    static constexpr double infinity = __builtin_huge_val();
 
     TALLY_HD void join(double maximum, double scaled) {
         if (maximum == maximum_) {

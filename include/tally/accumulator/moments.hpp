@@ -7,12 +7,12 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/detail/lanes.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace tally {
 
@@ -28,7 +28,7 @@ public:
         auto const w = static_cast<double>(weight);
         auto const value = static_cast<double>(x);
         ++deposits_;
-        join(w, value, w == 0.0 ? 0.0 : value - value); // 0, or NaN if value is infinite: its deviation is inf - inf
+        join(w, value, detail::own_deviation(value, w));
     }
     /// One pass over the block: sums of distances from the mean so far. What cancels in S2 - S1^2 / n is at most the
     /// share of M2 that the block's distance from that mean adds anyway, so nothing is lost; constant data give 0.
@@ -73,8 +73,8 @@ private:
         auto const total = weight_ + weight;
         auto const delta = mean - mean_;
         // Weights of both signs that sum to exactly zero on the way leave no mean to go on from: NaN, never a wrong number.
-        mean_ = total == 0.0 ? std::numeric_limits<double>::quiet_NaN() : mean_ + delta * (weight / total);
-        m2_ += total == 0.0 ? std::numeric_limits<double>::quiet_NaN()
+        mean_ = total == 0.0 ? detail::not_a_number : mean_ + delta * (weight / total);
+        m2_ += total == 0.0 ? detail::not_a_number
                             : m2 + delta * delta * (weight_ * (weight / total));
         weight_ = total;
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tally/comm/communicator.hpp>
+#include <tally/comm/gather_all.hpp>
 #include <tally/core/errors.hpp>
 #include <tally/state/fingerprint.hpp>
 
@@ -31,13 +32,6 @@ struct layout_line {
     char name[56];
 };
 inline constexpr std::size_t layout_lines = 64;
-
-template <class T, communicator Communicator>
-std::vector<T> gather_all(Communicator& communicator, std::span<T const> mine) {
-    std::vector<T> all(mine.size() * static_cast<std::size_t>(communicator.size()));
-    communicator.all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span<T>(all)));
-    return all;
-}
 
 /// Replica 0's text on every replica, by a message of fixed size; longer texts are cut.
 template <communicator Communicator>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Remembers which layout hashes the replicas of one communicator have already found equal. Part of every model of
-// `communicator`: layouts are compared once per communicator and type, so later messages carry no hash. All replicas
-// insert the same hashes in the same order, hence they all skip, or all make, the comparison.
+// `communicator`: layouts are compared in detail once per communicator and type; later messages carry one word of them.
+// All replicas insert the same hashes in the same order, hence they all skip, or all make, the comparison.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <tally/comm/communicator.hpp>
+#include <tally/comm/gather_all.hpp>
+#include <tally/core/errors.hpp>
 #include <tally/core/half_bits.hpp>
 #include <tally/core/order_key.hpp>
+#include <tally/core/type_name.hpp>
 #include <tally/core/widen.hpp>
 #include <tally/op/ops.hpp>
 
@@ -17,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -52,6 +57,54 @@ constexpr T narrow(Wide x) {
         return static_cast<T>(x);
     } else {
         return static_cast<T>(float_for_narrowing(x));
+    }
+}
+
+/// What a replica asks of all_reduce. Replicas compare it before any data moves: the messages that follow don't tell a
+/// sum from a mean, nor floats from integers of the same size.
+struct reduction_request {
+    std::uint64_t elements = 0;
+    std::uint64_t type_hash = 0;
+    char operation[8] = {};
+    char type_name[48] = {}; // for people; longer names are cut
+
+    [[nodiscard]] bool same_as(reduction_request const& other) const {
+        return elements == other.elements && type_hash == other.type_hash &&
+               std::string_view(operation) == std::string_view(other.operation);
+    }
+    [[nodiscard]] std::string text() const {
+        return "all_reduce of " + std::to_string(elements) + " elements of type " + type_name + " with op::" +
+               operation;
+    }
+};
+
+/// By size and kind rather than spelling: int64 may be `long` on one replica and `long long` on another.
+template <class T>
+std::string element_name() {
+    auto const bits = std::to_string(8 * sizeof(T));
+    if constexpr (std::is_integral_v<T>) {
+        return (std::is_signed_v<T> ? "int" : "uint") + bits;
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return "float" + bits;
+    } else {
+        return std::string(type_name<T>());
+    }
+}
+
+/// Throws the same layout_mismatch on all replicas unless all ask for the same. One all-gather of 72 bytes.
+template <class T, class Op, host_communicator Communicator>
+void agree_on_reduction(Communicator& communicator, std::size_t elements) {
+    reduction_request mine;
+    auto const name = element_name<T>();
+    mine.elements = elements;
+    mine.type_hash = hasher{}.add(std::is_arithmetic_v<T> ? std::string_view(name) : type_spelling<T>()).value();
+    Op::name.view().copy(mine.operation, sizeof(mine.operation) - 1);
+    name.copy(mine.type_name, sizeof(mine.type_name) - 1);
+    auto const all = gather_all<reduction_request>(communicator, std::span<reduction_request const>(&mine, 1));
+    auto const other = std::find_if_not(all.begin(), all.end(), [&](auto const& each) { return each.same_as(all[0]); });
+    if (other != all.end()) {
+        throw layout_mismatch("replica 0 called " + all[0].text() + ", replica " +
+                              std::to_string(other - all.begin()) + " called " + other->text());
     }
 }
 
@@ -94,10 +147,12 @@ void all_reduce_reals(Communicator& communicator, std::span<T> data, double divi
 } // namespace detail
 
 /// Combines data[i] over all replicas, in place, for every i; all replicas get the same bits. All must pass the same
-/// size. Integer sums wrap modulo 2^64; floating-point sums are formed in double in rank order and rounded once, so they
-/// are repeatable for the same replica count. op::mean is not offered for integers, where it would truncate.
-/// min and max: -0 < +0, and a NaN on any replica gives NaN.
-/// Allocates replicas x size elements (in chunks of 65,536). Throws layout_mismatch, replica_lost, deadline_exceeded.
+/// size, element type and operation, which a small message compares first: if they differ, all replicas throw the same
+/// layout_mismatch and no data has changed. Integer sums wrap modulo 2^64; floating-point sums are formed in double in
+/// rank order and rounded once, so they are repeatable for the same replica count. op::mean is not offered for
+/// integers, where it would truncate. min and max: -0 < +0, and a NaN on any replica gives NaN.
+/// Allocates replicas x size elements (in chunks of 65,536). Throws layout_mismatch, replica_lost, deadline_exceeded;
+/// after the last two, the chunks before the loss are combined and the others are not.
 template <class T, host_communicator Communicator, class Op>
     requires detail::reducible<T>
 void all_reduce(Communicator& communicator, std::span<T> data, Op) {
@@ -107,8 +162,8 @@ void all_reduce(Communicator& communicator, std::span<T> data, Op) {
     static_assert(std::same_as<Op, op::sum> || std::same_as<Op, op::mean> || std::same_as<Op, op::min> ||
                       std::same_as<Op, op::max>,
                   "tally: all_reduce takes op::sum, op::mean, op::min or op::max");
-    std::size_t first = 0;
-    do { // an empty array takes part once, as on every replica
+    detail::agree_on_reduction<T, Op>(communicator, data.size());
+    for (std::size_t first = 0; first < data.size();) {
         auto const chunk = data.subspan(first, std::min(detail::all_reduce_chunk, data.size() - first));
         if constexpr (std::same_as<Op, op::min>) {
             detail::all_reduce_extreme(communicator, chunk, std::false_type{});
@@ -121,7 +176,7 @@ void all_reduce(Communicator& communicator, std::span<T> data, Op) {
                                      std::same_as<Op, op::mean> ? static_cast<double>(communicator.size()) : 1.0);
         }
         first += chunk.size();
-    } while (first < data.size());
+    }
 }
 
 } // namespace tally

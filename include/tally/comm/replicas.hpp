@@ -14,6 +14,7 @@
 #include <exception>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -52,7 +53,8 @@ public:
             using value = std::remove_cvref_t<result>;
             std::vector<std::optional<value>> slots(static_cast<std::size_t>(count_));
             auto const keep = [&](thread_communicator& comm) {
-                slots[static_cast<std::size_t>(comm.rank())].emplace(function(comm));
+                auto& slot = slots[static_cast<std::size_t>(comm.rank())]; // before `function` can move `comm` away
+                slot.emplace(function(comm));
             };
             run_all(keep);
             std::vector<value> values;
@@ -62,6 +64,14 @@ public:
             }
             return values;
         }
+    }
+
+    /// Only says what is wrong with a function that can't be called.
+    template <class Function>
+        requires(!std::is_invocable_v<Function&, thread_communicator&>)
+    void run(Function&&) const {
+        static_assert(std::is_invocable_v<Function&, thread_communicator&>,
+                      "tally: run calls function(thread_communicator&): take the communicator by reference");
     }
 
 private:
@@ -80,8 +90,8 @@ private:
         try {
             for (auto& each : outcomes) {
                 auto const rank = static_cast<int>(threads.size());
-                threads.emplace_back([&each, &function, comm = group.communicator(rank)]() mutable {
-                    each = run_one(function, std::move(comm));
+                threads.emplace_back([&each, &function, &group, comm = group.communicator(rank)]() mutable {
+                    each = run_one(function, std::move(comm), group);
                 });
             }
         } catch (...) {
@@ -104,21 +114,26 @@ private:
     }
 
     template <class Function>
-    static outcome run_one(Function& function, thread_communicator comm) {
+    static outcome run_one(Function& function, thread_communicator comm, thread_group const& group) {
+        // `function` may have moved `comm` away before it threw, or put the communicator of another group there.
+        auto const give_up = [&comm, &group, rank = comm.rank()](std::string_view reason) {
+            group.abort(rank, reason);
+            comm.abort(reason);
+        };
         try {
             function(comm);
             return {};
         } catch (deadline_exceeded const& lost) {
-            comm.abort(lost.what());
+            give_up(lost.what());
             return {std::current_exception(), false};
         } catch (replica_lost const& lost) {
-            comm.abort(lost.what());
+            give_up(lost.what());
             return {std::current_exception(), true};
         } catch (std::exception const& cause) {
-            comm.abort(cause.what());
+            give_up(cause.what());
             return {std::current_exception(), false};
         } catch (...) {
-            comm.abort("it threw something that isn't a std::exception");
+            give_up("it threw something that isn't a std::exception");
             return {std::current_exception(), false};
         }
     }

@@ -35,6 +35,8 @@ namespace tally {
 /// - `words` and `all` are written only once the collective can't fail any more.
 /// - A destroyed communicator has left: replicas that wait for it get `replica_lost` instead of waiting for the
 ///   deadline. The destructor itself never waits for other replicas.
+/// - One that was moved from belongs to no group: rank, size and every collective throw `configuration_error`, `abort`
+///   does nothing. It may be assigned to.
 /// - Reductions run in rank order, each replica reducing its share of the words. Cost: n bytes copied in and the result
 ///   copied out, through staging that grows to the largest call and is then reused: no allocation in steady state.
 class thread_communicator {
@@ -53,8 +55,11 @@ public:
         }
     }
 
-    [[nodiscard]] int rank() const noexcept { return rank_; }
-    [[nodiscard]] int size() const noexcept { return group_->size(); }
+    [[nodiscard]] int rank() const {
+        (void)group();
+        return rank_;
+    }
+    [[nodiscard]] int size() const { return group().size(); }
 
     void all_gather(std::span<std::byte const> mine, std::span<std::byte> all) {
         gather_bytes({"all_gather", mine.size()}, mine, all);
@@ -95,7 +100,9 @@ public:
 
     /// Gives up for the whole group: replicas that wait or call later throw `replica_lost` with this reason.
     void abort(std::string_view reason) {
-        group_->fail("replica " + std::to_string(rank_) + " aborted: " + std::string{reason});
+        if (group_) {
+            group_->abort(rank_, reason);
+        }
     }
 
     /// Collective: replicas that pass the same `color` form a new group, ranked by `key`, then by their rank here.
@@ -133,6 +140,13 @@ private:
         std::swap(parity_, other.parity_);
         std::swap(deadline_, other.deadline_);
         std::swap(agreements_, other.agreements_);
+    }
+
+    [[nodiscard]] detail::thread_rendezvous& group() const {
+        if (!group_) {
+            throw configuration_error("this thread_communicator was moved from: it belongs to no group");
+        }
+        return *group_;
     }
 
     static constexpr auto sum = [](std::uint64_t a, std::uint64_t b) { return a + b; };
@@ -177,7 +191,7 @@ private:
     /// the same verdict, so the group stays in step when this throws anything but `replica_lost`.
     void join(detail::collective_call const& call, std::span<std::byte const> data) {
         auto const next = parity_ ^ 1;
-        group_->publish(rank_, next, call, data); // may run out of memory: then this call hasn't happened
+        group().publish(rank_, next, call, data); // may run out of memory: then this call hasn't happened
         parity_ = next;
         group_->meet(rank_, call, deadline_);
         auto const& first = group_->call(0, parity_);
@@ -233,6 +247,11 @@ public:
     }
 
 private:
+    friend class replicas;
+
+    /// Gives up in the name of `rank`, wherever its communicator is by now.
+    void abort(int rank, std::string_view reason) const { shared_->abort(rank, reason); }
+
     std::chrono::milliseconds deadline_;
     std::shared_ptr<detail::thread_rendezvous> shared_;
 };

@@ -104,10 +104,10 @@ public:
         throw replica_lost(failure_);
     }
 
-    /// Marks the group as failed; the first reason stays.
-    void fail(std::string reason) {
+    /// Replica `rank` gives up for the whole group; the first reason stays.
+    void abort(int rank, std::string_view reason) {
         std::lock_guard const lock{mutex_};
-        fail_locked(std::move(reason));
+        fail_locked("replica " + std::to_string(rank) + " aborted: " + std::string{reason});
     }
 
     void claim(int rank) {

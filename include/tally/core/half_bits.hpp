@@ -6,8 +6,8 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 
-#include <bit>
 #include <cstdint>
 
 namespace tally {
@@ -29,14 +29,14 @@ TALLY_HD constexpr float widen_bits(half_bits x) {
     auto const fraction = static_cast<std::uint32_t>(x.bits & 0x3ffU);
     if (exponent == 0) { // zero and subnormal: fraction * 2^-24 is exact in binary32
         auto const magnitude = static_cast<float>(fraction) * 0x1p-24F;
-        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+        return detail::bit_cast<float>(detail::bit_cast<std::uint32_t>(magnitude) | sign);
     }
     auto const wide = exponent == 0x1fU ? 0xffU : exponent + 112U;
-    return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+    return detail::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
 }
 
 TALLY_HD constexpr float widen_bits(bfloat16_bits x) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+    return detail::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
 
 /// Rounds to the nearest, ties to even; overflow gives infinity, NaN stays NaN.
@@ -45,7 +45,7 @@ constexpr Bits narrow_to(float x);
 
 template <>
 constexpr bfloat16_bits narrow_to<bfloat16_bits>(float x) {
-    auto const bits = std::bit_cast<std::uint32_t>(x);
+    auto const bits = detail::bit_cast<std::uint32_t>(x);
     if (x != x) {
         return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)}; // quiet, so that the payload can't round to infinity
     }
@@ -54,7 +54,7 @@ constexpr bfloat16_bits narrow_to<bfloat16_bits>(float x) {
 
 template <>
 constexpr half_bits narrow_to<half_bits>(float x) {
-    auto const bits = std::bit_cast<std::uint32_t>(x);
+    auto const bits = detail::bit_cast<std::uint32_t>(x);
     auto const sign = (bits >> 16) & 0x8000U;
     auto const magnitude = bits & 0x7fff'ffffU;
     std::uint32_t half = 0;
@@ -63,7 +63,7 @@ constexpr half_bits narrow_to<half_bits>(float x) {
     } else if (magnitude >= 0x4780'0000U) { // 2^16 and above
         half = 0x7c00U;
     } else if (magnitude < 0x3880'0000U) { // below 2^-14: adding 0.5 leaves the subnormal in the low bits, rounded
-        half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f00'0000U;
+        half = detail::bit_cast<std::uint32_t>(detail::bit_cast<float>(magnitude) + 0.5F) - 0x3f00'0000U;
     } else {
         half = (magnitude - 0x3800'0000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
     }

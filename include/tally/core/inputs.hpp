@@ -26,6 +26,7 @@
 #include <iterator>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace tally {
 
@@ -38,6 +39,11 @@ struct given {
 };
 
 namespace detail {
+
+template <class X>
+inline constexpr bool is_given_input = false;
+template <class Source, class View>
+inline constexpr bool is_given_input<given<Source, View>> = true;
 
 template <class X>
 concept mdspan_like = requires(X const& x) {
@@ -78,9 +84,27 @@ concept view_like = requires {
     { T::rank } -> std::convertible_to<std::size_t>;
 };
 
+template <class X>
+concept brings_sizes = view_like<X> || mdspan_like<X> || dlpack_managed_like<X> || dlpack_like<X>;
+
+/// True for a row of numbers; a string is none.
 template <class T>
-constexpr void require_element() {
-    static_assert(element<T>, "tally: elements of this type are no numbers: specialise tally::widening for them");
+inline constexpr bool is_row = false;
+template <contiguous T>
+inline constexpr bool is_row<T> = [] {
+    using number = std::remove_cvref_t<decltype(*std::data(std::declval<T const&>()))>;
+    return element<number> && !std::is_same_v<number, char>;
+}();
+
+template <class T>
+consteval bool require_element() {
+    if constexpr (is_row<T>) {
+        static_assert(!is_row<T>, "tally: a range of ranges is no matrix: use one contiguous buffer, "
+                                  "scores(range, columns)");
+    } else {
+        static_assert(element<T>, "tally: elements of this type are no numbers: specialise tally::widening for them");
+    }
+    return element<T>;
 }
 
 template <class Tensor>
@@ -136,6 +160,27 @@ dynamic_view<Rank> view_dlpack(Tensor const& tensor) {
     return view;
 }
 
+template <class T>
+auto view_memory(T const* data, std::size_t size) {
+    if constexpr (require_element<T>()) {
+        return vector_view<T>{data, size, 1};
+    } else {
+        return refused_view<1>{};
+    }
+}
+template <class T>
+auto view_memory(T const* data, std::size_t rows, std::size_t columns) {
+    if (columns != 0 && rows > static_cast<std::size_t>(PTRDIFF_MAX) / columns) {
+        throw shape_error("a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                          " elements is more than memory holds");
+    }
+    if constexpr (require_element<T>()) {
+        return matrix_view<T>{data, rows, columns, static_cast<std::ptrdiff_t>(columns), 1};
+    } else {
+        return refused_view<2>{};
+    }
+}
+
 template <std::size_t Rank, class X>
 auto make_view(X const& x) {
     if constexpr (view_like<X>) {
@@ -143,9 +188,11 @@ auto make_view(X const& x) {
         return x;
     } else if constexpr (mdspan_like<X>) {
         using T = std::remove_cv_t<typename X::element_type>;
-        require_element<T>();
-        static_assert(X::rank() == Rank, "tally: an mdspan of another rank was given than this input takes");
-        if constexpr (Rank == 1) {
+        constexpr bool fits = X::rank() == Rank;
+        static_assert(fits, "tally: an mdspan of another rank was given than this input takes");
+        if constexpr (!fits || !require_element<T>()) {
+            return refused_view<Rank>{};
+        } else if constexpr (Rank == 1) {
             return vector_view<T>{x.data_handle(), static_cast<std::size_t>(x.extent(0)),
                                   static_cast<std::ptrdiff_t>(x.stride(0))};
         } else {
@@ -160,37 +207,45 @@ auto make_view(X const& x) {
     } else {
         static_assert(contiguous<X>, "tally: an input must be a contiguous range (not std::vector<bool>), a pointer and "
                                      "sizes, an mdspan or a DLPack tensor");
-        static_assert(Rank == 1, "tally: a matrix needs its number of columns: scores(range, columns)");
+        static_assert(Rank == 1 || !contiguous<X>,
+                      "tally: a matrix needs its number of columns: scores(range, columns)");
         if constexpr (contiguous<X> && Rank == 1) {
-            using T = std::remove_cvref_t<decltype(*std::data(x))>;
-            require_element<T>();
-            return vector_view<T>{std::data(x), std::size(x), 1};
+            return view_memory(std::data(x), std::size(x));
+        } else {
+            return refused_view<Rank>{};
         }
     }
 }
 
-template <std::size_t Rank, class T>
-    requires(Rank == 1)
-auto make_view(T const* data, std::size_t size) {
-    require_element<T>();
-    return vector_view<T>{data, size, 1};
+template <class X>
+inline constexpr bool is_memory = std::is_pointer_v<X> || std::is_array_v<X>;
+
+/// A pointer and sizes. The sizes may not be more than an array holds.
+template <class X, std::same_as<std::size_t>... Sizes>
+auto view_sized(X const& x, Sizes... sizes) {
+    if constexpr (std::is_bounded_array_v<X>) {
+        constexpr std::size_t held = std::extent_v<X>;
+        std::size_t wanted = 1;
+        bool const none = ((sizes == 0) || ...);
+        bool const enough = none || ((sizes <= held / wanted && ((wanted *= sizes), true)) && ...);
+        if (!enough) {
+            std::string shape;
+            ((shape += (shape.empty() ? "" : " x ") + std::to_string(sizes)), ...);
+            throw shape_error("an array of " + std::to_string(held) + " elements was given a size of " + shape);
+        }
+    }
+    auto const* const data = x;
+    return view_memory(data, sizes...);
 }
 
-template <std::size_t Rank, class T>
-auto make_view(T const* data, std::size_t rows, std::size_t columns) {
-    require_element<T>();
-    return matrix_view<T>{data, rows, columns, static_cast<std::ptrdiff_t>(columns), 1};
-}
-
-template <std::size_t Rank, contiguous X>
-    requires(Rank == 2 && !std::is_pointer_v<X>)
-auto make_view(X const& x, std::size_t columns) {
+template <contiguous X>
+auto view_rows(X const& x, std::size_t columns) {
     auto const size = std::size(x);
     if (columns == 0 ? size != 0 : size % columns != 0) {
         throw shape_error("a matrix of " + std::to_string(columns) + " columns can't have " + std::to_string(size) +
                           " elements");
     }
-    return make_view<2>(std::data(x), columns == 0 ? 0 : size / columns, columns);
+    return view_memory(std::data(x), columns == 0 ? 0 : size / columns, columns);
 }
 
 /// Matrices with rank 2 by their own type are taken as such where vectors are usual.
@@ -205,24 +260,70 @@ inline constexpr std::size_t natural_rank = [] {
     }
 }();
 
+/// The view that the arguments of an element-wise input mean.
+template <class X, class... Sizes>
+auto view_elements(X const& x, Sizes... sizes) {
+    if constexpr (!require_integers<Sizes...>()) {
+        return refused_view<1>{};
+    } else if constexpr (sizeof...(Sizes) == 0) {
+        return make_view<natural_rank<X>>(x);
+    } else {
+        constexpr bool sized = is_memory<X> && sizeof...(Sizes) <= 2;
+        static_assert(sized,
+                      "tally: only a pointer takes sizes here: for a range, write predictions(matrix(range, columns))");
+        if constexpr (sized) {
+            return view_sized(x, to_size(sizes)...);
+        } else {
+            return refused_view<2>{};
+        }
+    }
+}
+
+/// The view that the arguments of an input of rows mean.
+template <class X, class... Sizes>
+auto view_matrix(X const& x, Sizes... sizes) {
+    constexpr std::size_t given_sizes = sizeof...(Sizes);
+    if constexpr (!require_integers<Sizes...>()) {
+        return refused_view<2>{};
+    } else if constexpr (is_memory<X> && given_sizes == 2) {
+        return view_sized(x, to_size(sizes)...);
+    } else if constexpr (std::is_pointer_v<X>) {
+        static_assert(given_sizes == 2, "tally: a pointer needs rows and columns: scores(p, rows, columns)");
+        return refused_view<2>{};
+    } else if constexpr (given_sizes == 0 || !(contiguous<X> || brings_sizes<X>)) {
+        return make_view<2>(x);
+    } else if constexpr (brings_sizes<X>) {
+        static_assert(given_sizes == 0, "tally: an mdspan or a DLPack tensor brings its own sizes: scores(tensor)");
+        return refused_view<2>{};
+    } else {
+        static_assert(given_sizes == 1, "tally: a range takes one size, its number of columns: scores(range, columns)");
+        if constexpr (given_sizes == 1) {
+            return view_rows(x, to_size(sizes)...);
+        } else {
+            return refused_view<2>{};
+        }
+    }
+}
+
 template <class Source, class X, class... Sizes>
 auto give_elements(X const& x, Sizes... sizes) {
-    auto view = make_view<natural_rank<std::remove_cvref_t<X>>>(x, static_cast<std::size_t>(sizes)...);
+    auto view = view_elements(x, sizes...);
     return given<Source, decltype(view)>{view};
 }
 
 template <class Source, class X, class... Sizes>
 auto give_matrix(X const& x, Sizes... sizes) {
-    auto view = make_view<2>(x, static_cast<std::size_t>(sizes)...);
+    auto view = view_matrix(x, sizes...);
     return given<Source, decltype(view)>{view};
 }
 
 } // namespace detail
 
 /// A matrix from a range or DLPack tensor for inputs that usually are vectors: predictions(matrix(v, columns)).
+/// Sizes here and below throw shape_error if they are negative or more than a C array of known size holds.
 template <class X, class... Sizes>
 auto matrix(X const& x, Sizes... sizes) {
-    return detail::make_view<2>(x, static_cast<std::size_t>(sizes)...);
+    return detail::view_matrix(x, sizes...);
 }
 
 /// What the model predicted: numbers, probabilities or labels, as the metrics ask for.
@@ -259,6 +360,11 @@ auto groups(X const& x, Sizes... sizes) {
 template <class X, class... Sizes>
 auto positions(X const& x, Sizes... sizes) {
     if constexpr (std::integral<X> && sizeof...(Sizes) == 0) {
+        if constexpr (std::is_signed_v<X>) {
+            if (x < 0) {
+                throw shape_error("a position can't be negative, got " + std::to_string(static_cast<std::intmax_t>(x)));
+            }
+        }
         return given<source::positions, counting_view>{{static_cast<std::uint64_t>(x)}};
     } else {
         return detail::give_elements<source::positions>(x, sizes...);

@@ -180,7 +180,9 @@ consteval bool check_contributions() {
 template <class M>
 consteval bool check_metric() {
     constexpr bool has_state = requires { typename counters_of<M>::state; };
-    static_assert(has_state, "tally: a metric needs a nested aggregate `state` of accumulators");
+    constexpr bool is_rule = requires { typename M::template counters<unweighted>; };
+    static_assert(!is_rule, "tally: a rule such as top_k<5> is no metric by itself: write accuracy<top_k<5>>");
+    static_assert(has_state || is_rule, "tally: a metric needs a nested aggregate `state` of accumulators");
     if constexpr (has_state) {
         constexpr bool state_ok = detail::check_state<counters_of<M>>();
         constexpr bool observe_ok = detail::check_observe<counters_of<M>>();

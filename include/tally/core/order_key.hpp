@@ -7,8 +7,8 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -23,10 +23,10 @@ template <orderable T>
 TALLY_HD constexpr std::uint64_t order_key(T value) {
     constexpr auto sign = std::uint64_t{1} << 63;
     if constexpr (std::is_same_v<T, float>) {
-        auto const bits = std::bit_cast<std::uint32_t>(value);
+        auto const bits = detail::bit_cast<std::uint32_t>(value);
         return (bits >> 31) != 0 ? std::uint32_t(~bits) : bits | 0x8000'0000U;
     } else if constexpr (std::is_same_v<T, double>) {
-        auto const bits = std::bit_cast<std::uint64_t>(value);
+        auto const bits = detail::bit_cast<std::uint64_t>(value);
         return (bits & sign) != 0 ? ~bits : bits | sign;
     } else if constexpr (std::is_signed_v<T>) {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) ^ sign;
@@ -41,9 +41,9 @@ TALLY_HD constexpr T from_order_key(std::uint64_t key) {
     constexpr auto sign = std::uint64_t{1} << 63;
     if constexpr (std::is_same_v<T, float>) {
         auto const low = static_cast<std::uint32_t>(key);
-        return std::bit_cast<float>((low >> 31) != 0 ? low & 0x7fff'ffffU : ~low);
+        return detail::bit_cast<float>((low >> 31) != 0 ? low & 0x7fff'ffffU : ~low);
     } else if constexpr (std::is_same_v<T, double>) {
-        return std::bit_cast<double>((key & sign) != 0 ? key & ~sign : ~key);
+        return detail::bit_cast<double>((key & sign) != 0 ? key & ~sign : ~key);
     } else if constexpr (std::is_signed_v<T>) {
         return static_cast<T>(static_cast<std::int64_t>(key ^ sign));
     } else {

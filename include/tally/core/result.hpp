@@ -6,10 +6,11 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/errors.hpp>
 
+#include <concepts>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 namespace tally {
@@ -63,9 +64,12 @@ public:
 
     /// The value as double, or NaN.
     [[nodiscard]] TALLY_HD constexpr double as_double() const {
-        return has_value() ? static_cast<double>(value_) : std::numeric_limits<double>::quiet_NaN();
+        return has_value() ? static_cast<double>(value_) : detail::not_a_number;
     }
     TALLY_HD constexpr operator double() const { return as_double(); } // NOLINT(google-explicit-constructor)
+    /// As a bool by way of double a result would lie (0 is a value, NaN is none): ask has_value(), or in a condition.
+    template <std::same_as<bool> Bool>
+    operator Bool() const = delete;
 
     /// Samples that a policy left out (NaN, labels out of range); never silently.
     [[nodiscard]] TALLY_HD constexpr std::uint64_t dropped() const { return dropped_; }

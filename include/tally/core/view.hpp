@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Views of the memory that a user passes: vectors and matrices with any strides, of a known element type or of one that
-// is known only at run time (DLPack). They don't own anything; strides count elements.
+// is known only at run time (DLPack). They don't own anything; strides count elements. Sizes are checked before
+// they are cast.
 #pragma once
 
 #include <tally/core/errors.hpp>
 #include <tally/core/half_bits.hpp>
 #include <tally/core/widen.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -128,6 +130,30 @@ decltype(auto) with_element_type(dynamic_type type, F&& f) {
     case (6 << 8) | 8: return f.template operator()<bool_byte>();
     default: throw shape_error("elements of type " + to_string(type) + " are not supported");
     }
+}
+
+/// What stands in for a refused input, so that the compiler says only why it was refused: bool fits every metric.
+template <std::size_t Rank>
+using refused_view = std::conditional_t<Rank == 1, vector_view<bool>, matrix_view<bool>>;
+
+template <class... Sizes>
+consteval bool require_integers() {
+    constexpr bool integers = (std::integral<Sizes> && ...);
+    static_assert(integers, "tally: sizes must be integers: values(p, n) with n of type std::size_t, int or the like");
+    return integers;
+}
+
+template <std::integral N>
+std::size_t to_size(N n) {
+    if constexpr (std::is_signed_v<N>) {
+        if (n < 0) {
+            throw shape_error("a size can't be negative, got " + std::to_string(static_cast<std::intmax_t>(n)));
+        }
+    }
+    if (static_cast<std::uintmax_t>(n) > static_cast<std::uintmax_t>(PTRDIFF_MAX)) {
+        throw shape_error("a size of " + std::to_string(static_cast<std::uintmax_t>(n)) + " is more than memory holds");
+    }
+    return static_cast<std::size_t>(n);
 }
 
 /// The typed view of a dynamic one.

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/weight_sum.hpp>
 #include <tally/core/fixed_string.hpp>
 
 #include <type_traits>
@@ -33,7 +33,7 @@ struct counter_for {
 };
 template <class T>
 struct counter_for<by_weight<T>> {
-    using type = sum<double>;
+    using type = weight_sum;
 };
 
 template <class M>
@@ -51,7 +51,7 @@ inline constexpr bool is_weighted_v = !std::is_same_v<Weighting, unweighted>;
 
 } // namespace detail
 
-/// count, or a double sum of weights.
+/// count, or weight_sum.
 template <class Weighting>
 using count_of = typename detail::counter_for<Weighting>::type;
 

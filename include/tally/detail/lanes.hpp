@@ -5,18 +5,24 @@
 // instruction set the translation unit is compiled for. Used by the block deposits of accumulators on the host.
 #pragma once
 
+#include <tally/config.hpp>
+
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
 
 namespace tally::detail {
 
-/// Bytes of a vector register: compilers lower wider vectors badly.
+// Bytes of a vector register: compilers lower wider vectors badly. The namespace keeps the functions of translation units
+// that are compiled for different instruction sets apart: they have different bodies, so they must have different names.
 #if defined(__AVX512F__)
+inline namespace lanes_of_64_bytes {
 inline constexpr std::size_t register_bytes = 64;
 #elif defined(__AVX2__)
+inline namespace lanes_of_32_bytes {
 inline constexpr std::size_t register_bytes = 32;
 #else
+inline namespace lanes_of_16_bytes {
 inline constexpr std::size_t register_bytes = 16;
 #endif
 
@@ -44,8 +50,8 @@ inline void load_lanes(X const* from, lanes<T>& to) {
     }
 }
 
-template <class T>
-inline T add_lanes(lanes<T> const& a) {
+template <class T, class Lanes> // Lanes: lanes<T>, which nvcc can't deduce
+inline T add_lanes(Lanes const& a) {
     T partial[lane_count<T>];
     std::memcpy(partial, &a, sizeof(partial));
     for (std::size_t half = lane_count<T> / 2; half > 0; half /= 2) {
@@ -98,6 +104,15 @@ inline T sum_of_products(X const* x, W const* w, std::size_t n) {
         sum += static_cast<T>(x[i]) * static_cast<T>(w[i]);
     }
     return sum;
+}
+
+/// Squared deviation of a single value from itself: 0, or NaN where there is none: an infinite value (inf - inf), a
+/// negative weight (a spread has no meaning then, and running moments would depend on the order).
+TALLY_HD constexpr double own_deviation(double value, double weight) {
+    if (weight < 0.0) {
+        return __builtin_nan("");
+    }
+    return weight == 0.0 ? 0.0 : value - value;
 }
 
 /// The first number if it is finite, else the second.
@@ -178,4 +193,5 @@ inline shifted_pairs shifted_co_sums(X const* x, Y const* y, std::size_t n, doub
     return total;
 }
 
+} // inline namespace
 } // namespace tally::detail

@@ -187,6 +187,23 @@ consteval bool require_role() {
     }
 }
 
+/// Labels are integers; probabilities would be compared with the targets as if they were labels.
+template <class View>
+void require_labels(View const& view) {
+    using element = typename View::element_type;
+    if constexpr (tally::detail::is_dynamic_v<View>) {
+        tally::detail::with_element_type(view.type, [&]<class E>() {
+            if constexpr (std::is_floating_point_v<tally::detail::widened_t<E>>) {
+                throw shape_error("predictions(...) of type " + tally::detail::to_string(view.type) +
+                                  " are numbers, not labels: use accuracy<binary<>> or give scores(...)");
+            }
+        });
+    } else if constexpr (tally::element<element>) {
+        static_assert(!std::is_floating_point_v<tally::detail::widened_t<element>>,
+                      "tally: predictions(...) are numbers, not labels: use accuracy<binary<>> or give scores(...)");
+    }
+}
+
 /// True if role R reads the input Source.
 template <class Inputs, class R, class Source>
 inline constexpr bool reads = [] {

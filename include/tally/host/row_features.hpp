@@ -21,10 +21,13 @@ namespace tally::host {
 /// alignment of T will do. `rows` <= `tile_rows`, `columns` <= 2^31 - 1; either may be 0. `targets`: `rows` class
 /// indices, read only for a need about the target. T: float or double.
 ///
-/// Special rows. A NaN anywhere: `arg_max` -1; `max_score`, `log_sum_exp` and `sum_squares` NaN; the worst rank, that
-/// is `greater` = `columns` and no equal scores. A target outside [0, columns): the worst rank, `target_score` NaN;
-/// nothing is read outside the row. All -inf, or no columns: `log_sum_exp` -inf, `sum_squares` NaN. A +inf, no NaN:
-/// `log_sum_exp` +inf, `sum_squares` NaN.
+/// The log of the sum of exponentials comes as `max_score` and `log_sum`, not added up: near 1e8 a float has no digits
+/// for it. A log softmax is `(s - max_score) - log_sum`, in which what the scores have in common cancels exactly.
+///
+/// Special rows. A NaN anywhere: `arg_max` -1; `max_score`, `log_sum` and `sum_squares` NaN; the worst rank, that is
+/// `greater` = `columns` and no equal scores. A target outside [0, columns): the worst rank, `target_score` NaN;
+/// nothing is read outside the row. All -inf, or no columns: `max_score` -inf, `log_sum` 0, `sum_squares` NaN. A +inf,
+/// no NaN: `max_score` +inf, `log_sum` 0, `sum_squares` NaN.
 ///
 /// Ranks and arg_max are the same on every CPU; sums of exponentials may differ in their last bits between instruction
 /// sets. Their terms are within 1.2 ulp and the rounding of s - m, and added in T in short chains, the blocks of a long
@@ -38,13 +41,14 @@ void row_features(T const* scores, std::size_t row_stride, std::size_t columns, 
     });
 }
 
-/// `out[i] = exp(scores[i] - log_sum_exp)`: the softmax of a row whose `log_sum_exp` is known. In place
-/// (`out == scores`) is fine. exp is within 1.2 ulp; results below the smallest normal number may be 0. A row with a
-/// NaN or an infinite `log_sum_exp` gives what IEEE arithmetic gives. T: float or double.
+/// `out[i] = exp((scores[i] - max_score) - log_sum)`: the softmax of a row of which `row_features` gave these two; none
+/// is above 1 then. In place (`out == scores`) is fine. exp is within 1.2 ulp; results below the smallest normal number
+/// may be 0. A row with a NaN or an infinite `max_score` gives what IEEE arithmetic gives: NaN everywhere after a NaN;
+/// NaN for a score that equals an infinite `max_score`, and 0 for those below +inf. T: float or double.
 template <class T, detail::isa Built = detail::compiled_isa>
-void softmax_row(T const* scores, std::size_t columns, T log_sum_exp, T* out) noexcept {
+void softmax_row(T const* scores, std::size_t columns, T max_score, T log_sum, T* out) noexcept {
     detail::with_best_kernels<Built>(
-        [&]<class Kernels>(Kernels) { Kernels::softmax_row(scores, columns, log_sum_exp, out); });
+        [&]<class Kernels>(Kernels) { Kernels::softmax_row(scores, columns, max_score, log_sum, out); });
 }
 
 } // namespace tally::host

@@ -34,7 +34,7 @@ template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, target_probability<T>> = needs_of_role<S, target_log_probability<T>>;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, max_probability<T>> =
-    S ? row_need::max_score | row_need::log_sum_exp : +row_need::max_score;
+    S ? +row_need::log_sum_exp : +row_need::max_score;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, squared_probabilities<T>> = S ? +row_need::sum_squares : 0U;
 template <bool S, class T>
@@ -76,7 +76,16 @@ std::size_t rows_per_tile(View const& view) {
     return std::clamp<std::size_t>(converted_elements / columns, 1, tile_rows);
 }
 
-/// Rows [first, first + n). `converted` is only touched if they can't be read in place; it grows once.
+/// Makes room in `converted` for the rows of a tile, unless they are read in place.
+template <class S, class View>
+void reserve_rows(View const& view, std::vector<S>& converted) {
+    auto const elements = in_place<S>(view) ? 0 : rows_per_tile<S>(view) * tally::detail::columns_in(view);
+    if (converted.size() < elements) {
+        converted.resize(elements);
+    }
+}
+
+/// Rows [first, first + n), in place or from `converted`, for which reserve_rows has made room.
 template <class S, class View>
 row_block<S> load_rows(View const& view, std::size_t first, std::size_t n, std::vector<S>& converted) {
     auto const columns = tally::detail::columns_in(view);
@@ -86,16 +95,20 @@ row_block<S> load_rows(View const& view, std::size_t first, std::size_t n, std::
                     static_cast<std::size_t>(view.row_stride), columns};
         }
     }
-    if (converted.size() < n * columns) {
-        converted.resize(rows_per_tile<S>(view) * columns);
-    }
     for (std::size_t row = 0; row < n; ++row) {
         load_row<S>(view, first + row, 0, columns, converted.data() + row * columns);
     }
     return {converted.data(), columns, columns};
 }
 
-/// Fills `out` with role R for n rows.
+/// log softmax of a score of row i. The common part of the scores goes first, while it is exact. Not above 0; NaN for a
+/// NaN in the row and for a score that equals an infinite maximum, -inf for one below +inf.
+template <class S>
+S log_softmax(row_tile<S> const& tile, std::size_t i, S score) {
+    return (score - tile.max_score[i]) - tile.log_sum[i];
+}
+
+/// Role R of row i of a tile.
 template <bool FromScores, class R, class S>
 struct row_role_of;
 
@@ -118,7 +131,7 @@ template <bool FromScores, class T, class S>
 struct row_role_of<FromScores, target_log_probability<T>, S> {
     static T get(row_tile<S> const& tile, row_block<S> const&, std::int32_t const*, std::size_t i) {
         if constexpr (FromScores) {
-            return static_cast<T>(tile.target_score[i] - tile.log_sum_exp[i]);
+            return static_cast<T>(log_softmax(tile, i, tile.target_score[i]));
         } else {
             return static_cast<T>(std::log(tile.target_score[i]));
         }
@@ -127,13 +140,15 @@ struct row_role_of<FromScores, target_log_probability<T>, S> {
 template <bool FromScores, class T, class S>
 struct row_role_of<FromScores, target_probability<T>, S> {
     static T get(row_tile<S> const& tile, row_block<S> const&, std::int32_t const*, std::size_t i) {
-        return static_cast<T>(FromScores ? std::exp(tile.target_score[i] - tile.log_sum_exp[i]) : tile.target_score[i]);
+        auto const score = tile.target_score[i];
+        return static_cast<T>(FromScores ? std::exp(log_softmax(tile, i, score)) : score);
     }
 };
 template <bool FromScores, class T, class S>
 struct row_role_of<FromScores, max_probability<T>, S> {
     static T get(row_tile<S> const& tile, row_block<S> const&, std::int32_t const*, std::size_t i) {
-        return static_cast<T>(FromScores ? std::exp(tile.max_score[i] - tile.log_sum_exp[i]) : tile.max_score[i]);
+        auto const score = tile.max_score[i];
+        return static_cast<T>(FromScores ? std::exp(log_softmax(tile, i, score)) : score);
     }
 };
 template <bool FromScores, class T, class S>
@@ -154,7 +169,8 @@ struct row_role_of<FromScores, squared_probabilities<T>, S> {
 template <class T, class S>
 struct row_role_of<true, row_log_sum_exp<T>, S> {
     static T get(row_tile<S> const& tile, row_block<S> const&, std::int32_t const*, std::size_t i) {
-        return static_cast<T>(tile.log_sum_exp[i]);
+        using wide = std::common_type_t<S, T>; // a double holds what the sum of two floats can't
+        return static_cast<T>(static_cast<wide>(tile.max_score[i]) + static_cast<wide>(tile.log_sum[i]));
     }
 };
 template <class T, class S>
@@ -171,10 +187,10 @@ void class_probabilities(row_tile<S> const& tile, row_block<S> const& rows, std:
                          std::size_t n, T* out) {
     S const* const row = rows.data + i * rows.stride + first;
     if constexpr (FromScores && std::is_same_v<T, S>) {
-        softmax_row(row, n, tile.log_sum_exp[i], out);
+        softmax_row(row, n, tile.max_score[i], tile.log_sum[i], out);
     } else if constexpr (FromScores) {
         S probabilities[tile_samples];
-        softmax_row(row, n, tile.log_sum_exp[i], probabilities);
+        softmax_row(row, n, tile.max_score[i], tile.log_sum[i], probabilities);
         std::transform(probabilities, probabilities + n, out, [](S p) { return static_cast<T>(p); });
     } else {
         std::transform(row, row + n, out, [](S p) { return static_cast<T>(p); });

@@ -33,7 +33,15 @@ template <class... R>
 struct slots<type_list<R...>> : slot<R>... {
     template <class Q>
     [[nodiscard]] auto const* role_data() const {
-        return static_cast<slot<Q> const&>(*this).data;
+        // The engine loads every other role; a matrix of weights has no single value for each sample of a vector.
+        constexpr bool loaded = tally::detail::contains_v<type_list<R...>, Q>;
+        static_assert(loaded,
+                      "tally: weights(...) is a matrix and the weighted input is none: give one weight a sample");
+        if constexpr (loaded) {
+            return static_cast<slot<Q> const&>(*this).data;
+        } else {
+            return static_cast<typename Q::value_type const*>(nullptr);
+        }
     }
     template <class Q>
     [[nodiscard]] slot<Q>& of() {

@@ -43,6 +43,9 @@ public:
     template <class... Sizes>
     explicit tracker(Execution execution, Sizes... sizes)
         : execution_{std::move(execution)}, blank_{std::tuple<Sizes...>(sizes...)} {
+        static_assert((tally::detail::takes_extent<M, Sizes> && ...),
+                      "tally: a tracker's arguments are run-time extents of its tables; this metric has none of this "
+                      "type");
         auto const parts = std::max<std::size_t>(execution_.concurrency(), 1);
         parts_.assign(parts, part{blank_, {}});
     }
@@ -54,8 +57,12 @@ public:
         using updater = detail::updater<M, typename tally::detail::plan<M>::counters, given<Source, View>...>;
         updater const pass{detail::input_set<given<Source, View>...>{inputs...}};
         auto const n = pass.samples();
-        // A part is worth a thread only from a few tiles on.
-        auto const parts = std::clamp<std::size_t>(n / smallest_part, 1, parts_.size());
+        // A part is worth a thread only from some thousand elements on; no part without a sample.
+        auto const worth = n / std::max<std::size_t>(smallest_part / pass.width(), 1);
+        auto const parts = std::clamp<std::size_t>(std::min(worth, n), 1, parts_.size());
+        for (std::size_t p = 0; p < parts; ++p) {
+            pass.reserve(parts_[p].memory);
+        }
         if (parts == 1) {
             pass.run(parts_[0].states, parts_[0].memory, 0, n);
             return;
@@ -66,6 +73,13 @@ public:
         });
     }
 
+    template <class... X>
+        requires(!(tally::detail::is_given_input<X> && ...))
+    void update(X const&...) {
+        static_assert(sizeof...(X) == 0,
+                      "tally: update takes named inputs: update(values(v)), or what the metric asks for");
+    }
+
     /// Values of this replica alone.
     [[nodiscard]] local<M> finalize() const { return local<M>(merged()); }
 
@@ -73,11 +87,12 @@ public:
     /// collectives, whatever M is. The tracker is not changed. Throws layout_mismatch, replica_lost, deadline_exceeded.
     template <host_communicator Communicator>
     [[nodiscard]] combined<M> combine(Communicator& communicator) const {
-        auto states = tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, -1);
+        auto states = tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, std::nullopt);
         return combined<M>(std::move(*states), communicator.size());
     }
 
-    /// The same where only `root` needs the values; empty on the other replicas.
+    /// The same where only `root` needs the values; empty on the other replicas. Throws configuration_error on all of
+    /// them if `root` is not a rank of the communicator.
     template <host_communicator Communicator>
     [[nodiscard]] std::optional<combined<M>> combine_to(Communicator& communicator, int root) const {
         auto states = tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, root);
@@ -141,7 +156,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t smallest_part = 4 * detail::tile_samples;
+    static constexpr std::size_t smallest_part = 1024;
 
     struct part {
         states_of<M> states;

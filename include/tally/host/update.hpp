@@ -128,31 +128,44 @@ public:
     }
 
     [[nodiscard]] std::size_t samples() const { return samples_; }
+    /// Elements of a sample: the columns of the matrices, or 1.
+    [[nodiscard]] std::size_t width() const { return std::max<std::size_t>(columns_, 1); }
+
+    /// Allocates what run() needs, so that running out of memory leaves the states as they were.
+    void reserve(workspace& memory) const {
+        if constexpr (complete && uses_rows) {
+            auto const& view = inputs_.template view<typename inputs_type::row_source>();
+            with_feature_type([&]<class S>() { reserve_rows(view, memory.template rows<S>()); });
+        }
+    }
 
     /// Deposits samples [begin, end) into `states`.
     void run(states_of<M>& states, workspace& memory, std::size_t begin, std::size_t end) const {
         if constexpr (!complete) {
             return; // the compiler has said what is missing, and shall say no more
         } else if constexpr (uses_rows) {
-            auto const& view = inputs_.template view<typename inputs_type::row_source>();
-            using view_type = std::remove_cvref_t<decltype(view)>;
-            if constexpr (tally::detail::is_dynamic_v<view_type>) {
-                bool const narrow = tally::detail::with_element_type(
-                    view.type, []<class E>() { return std::is_same_v<feature_type<E>, float>; });
-                if (narrow) {
-                    run_tiles<float>(states, memory, begin, end);
-                } else {
-                    run_tiles<double>(states, memory, begin, end);
-                }
-            } else {
-                run_tiles<feature_type<typename view_type::element_type>>(states, memory, begin, end);
-            }
+            with_feature_type([&]<class S>() { run_tiles<S>(states, memory, begin, end); });
         } else {
             run_tiles<void>(states, memory, begin, end);
         }
     }
 
 private:
+    /// Calls f.template operator()<S>() with float or double, in which row features are computed.
+    template <class F>
+    void with_feature_type(F&& f) const {
+        auto const& view = inputs_.template view<typename inputs_type::row_source>();
+        using view_type = std::remove_cvref_t<decltype(view)>;
+        if constexpr (!tally::detail::is_dynamic_v<view_type>) {
+            f.template operator()<feature_type<typename view_type::element_type>>();
+        } else if (tally::detail::with_element_type(
+                       view.type, []<class E>() { return std::is_same_v<feature_type<E>, float>; })) {
+            f.template operator()<float>();
+        } else {
+            f.template operator()<double>();
+        }
+    }
+
     template <class... R>
     void check_elements(type_list<R...>) const {
         (check_element<R>(), ...);
@@ -162,7 +175,11 @@ private:
         if constexpr (is_element<R, inputs_type>) {
             using wanted = typename source_of<R>::type;
             if constexpr (inputs_type::template has<wanted>) {
-                require_fit<typename R::value_type>(inputs_.template view<wanted>(), wanted::call.text);
+                auto const& view = inputs_.template view<wanted>();
+                require_fit<typename R::value_type, wanted>(view, wanted::call.text);
+                if constexpr (std::is_same_v<R, predicted_class>) {
+                    require_labels(view);
+                }
             }
         }
         if constexpr (R::kind == role_kind::pairs) {

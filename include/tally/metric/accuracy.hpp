@@ -35,7 +35,7 @@ struct accuracy {
 
     static result<double> finalize(typename counters::state const& s) {
         typename Rule::template view<Weighting> const view{s};
-        return detail::share_of_total<Weighting>(view.right(), view);
+        return detail::share_of_total(view.right(), view);
     }
 };
 
@@ -58,7 +58,7 @@ struct hamming_loss {
 
     static result<double> finalize(typename counters::state const& s) {
         typename Rule::template view<Weighting> const view{s};
-        return detail::share_of_total<Weighting>(view.total() - view.right(), view);
+        return detail::share_of_total(view.total() - view.right(), view);
     }
 };
 

@@ -79,7 +79,8 @@ public:
     explicit binary_view(typename Counters::state const& s)
         : positive_{detail::number_of(s.true_positives), detail::number_of(s.false_positives),
                     detail::number_of(s.false_negatives), detail::number_of(s.true_negatives)},
-          dropped_{Counters::dropped(s)} {}
+          dropped_{Counters::dropped(s)}, why_no_total_{detail::why_no_total(s.true_positives, s.false_positives,
+                                                                             s.false_negatives, s.true_negatives)} {}
 
     [[nodiscard]] std::size_t size() const { return Classes; }
     [[nodiscard]] bool takes_part(std::size_t) const { return true; }
@@ -100,11 +101,13 @@ public:
     [[nodiscard]] double right() const { return positive_.true_positives + positive_.true_negatives; }
     [[nodiscard]] double total() const { return right() + positive_.false_positives + positive_.false_negatives; }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+    [[nodiscard]] reason why_no_total() const { return why_no_total_; }
     [[nodiscard]] double unclassified() const { return 0; }
 
 private:
     class_outcomes positive_;
     std::uint64_t dropped_;
+    reason why_no_total_;
 };
 
 template <class Threshold = threshold<>, class Labels = labels::all, class T = float>

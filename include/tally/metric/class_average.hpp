@@ -26,15 +26,11 @@ struct class_ratio {
 
 namespace detail {
 
-/// Reason of a total of zero: no sample, or weights that cancel.
-template <class Weighting>
-inline constexpr reason why_no_total = is_weighted_v<Weighting> ? reason::zero_denominator : reason::no_samples;
-
 /// part / total of a source's decisions, with what was dropped.
-template <class Weighting, class View>
+template <class View>
 result<double> share_of_total(double part, View const& view) {
     auto const total = view.total();
-    auto const share = total == 0 ? result<double>(why_no_total<Weighting>) : result<double>(part / total);
+    auto const share = total == 0 ? result<double>(view.why_no_total()) : result<double>(part / total);
     return share.with_dropped(view.dropped());
 }
 
@@ -98,14 +94,14 @@ auto average_classes(State const& state, Formula formula) {
         std::vector<result<double>> values;
         values.reserve(view.size());
         for (std::size_t k = 0; k < view.size(); ++k) {
-            auto const value = empty ? result<double>(why_no_total<Weighting>)
+            auto const value = empty ? result<double>(view.why_no_total())
                                      : value_of_class<Source, ZeroDivision, Absent>(view, k, formula);
             values.push_back(value.with_dropped(view.dropped()));
         }
         return values;
     } else {
         if (empty) {
-            return result<double>(why_no_total<Weighting>).with_dropped(view.dropped());
+            return result<double>(view.why_no_total()).with_dropped(view.dropped());
         }
         if constexpr (std::is_same_v<Average, average::micro>) {
             return divided<ZeroDivision>(formula(view.pooled())).with_dropped(view.dropped());

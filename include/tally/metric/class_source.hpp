@@ -23,6 +23,8 @@
 // multilabel<Count, Threshold, Labels, T>.
 #pragma once
 
+#include <tally/layout/table.hpp>
+#include <tally/core/result.hpp>
 #include <tally/core/weighting.hpp>
 
 #include <concepts>
@@ -60,4 +62,29 @@ concept class_source = requires(typename S::template view<unweighted> const& v, 
     { v.dropped() } -> std::same_as<std::uint64_t>;
 };
 
+namespace detail {
+
+/// Deposits in counters, whatever their weights.
+template <class Counter>
+std::uint64_t deposits_in(Counter const& counter) {
+    if constexpr (is_table_v<Counter>) {
+        std::uint64_t deposits = 0;
+        for (std::size_t i = 0; i < counter.cells(); ++i) {
+            deposits += deposits_in(counter.data()[i]);
+        }
+        return deposits;
+    } else if constexpr (requires { counter.deposits(); }) {
+        return counter.deposits();
+    } else {
+        return counter.value();
+    }
+}
+
+/// Why the total of these counters is zero: no decision, or weights that sum to zero.
+template <class... Counter>
+reason why_no_total(Counter const&... counters) {
+    return (deposits_in(counters) + ...) == 0 ? reason::no_samples : reason::zero_denominator;
+}
+
+} // namespace detail
 } // namespace tally

@@ -64,6 +64,7 @@ public:
         for (std::size_t k = 0; k < size(); ++k) {
             right_ += cell(s.true_positives, k);
             wrong_ += cell(s.false_negatives, k);
+            deposits_ += deposits(s.true_positives, k) + deposits(s.false_negatives, k);
             taking_part_ += takes_part(k) ? 1 : 0;
             misplaced_ = misplaced_ || (!takes_part(k) && cell(s.false_positives, k) != 0);
         }
@@ -75,7 +76,10 @@ public:
         auto const hits = cell(state_->true_positives, k);
         auto const false_alarms = cell(state_->false_positives, k);
         auto const misses = cell(state_->false_negatives, k);
-        return {hits, false_alarms, misses, total() - hits - false_alarms - misses};
+        // Whether samples of other classes were left alone is told by deposits: weights would leave a rest of rounding.
+        auto const others = deposits_ - deposits(state_->true_positives, k) - deposits(state_->false_negatives, k);
+        bool const any = others != deposits(state_->false_positives, k);
+        return {hits, false_alarms, misses, any ? total() - hits - false_alarms - misses : 0.0};
     }
     /// Each sample is one decision for one class: a wrong one is one false positive, of a class or of none.
     [[nodiscard]] class_outcomes pooled() const {
@@ -83,6 +87,9 @@ public:
     }
     [[nodiscard]] double right() const { return right_; }
     [[nodiscard]] double total() const { return right_ + wrong_; }
+    [[nodiscard]] reason why_no_total() const {
+        return detail::why_no_total(state_->true_positives, state_->false_negatives);
+    }
     [[nodiscard]] std::uint64_t dropped() const { return counters::dropped(*state_); }
     /// Wrong predictions that are none of the classes; exactly 0 if there are none, whatever the weights.
     [[nodiscard]] double unclassified() const {
@@ -102,7 +109,13 @@ private:
         return detail::number_of(t.data()[k]);
     }
 
+    template <class Table>
+    static std::uint64_t deposits(Table const& t, std::size_t k) {
+        return detail::deposits_in(t.data()[k]);
+    }
+
     typename counters::state const* state_;
+    std::uint64_t deposits_ = 0;
     double right_ = 0;
     double wrong_ = 0;
     std::int64_t taking_part_ = 0;

@@ -32,7 +32,7 @@ struct cohen_kappa {
         typename table::template view<Weighting> const view{s};
         auto const m = detail::margins_of(view);
         if (m.total == 0) {
-            return result<double>(detail::why_no_total<Weighting>).with_dropped(view.dropped());
+            return result<double>(view.why_no_total()).with_dropped(view.dropped());
         }
         // 1 - pe would cancel where one class holds nearly everything; this sum of products doesn't.
         return detail::divided<ZeroDivision>({m.covariance, m.disagreement}).with_dropped(view.dropped());

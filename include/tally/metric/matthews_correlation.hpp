@@ -36,7 +36,7 @@ struct matthews_correlation {
         typename table::template view<Weighting> const view{s};
         auto const m = detail::margins_of(view);
         if (m.total == 0) {
-            return result<double>(detail::why_no_total<Weighting>).with_dropped(view.dropped());
+            return result<double>(view.why_no_total()).with_dropped(view.dropped());
         }
         bool const constant = m.predicted_classes < 2 || m.true_classes < 2;
         // sqrt(x x) is x without an error, so perfect predictions give exactly 1.

@@ -24,6 +24,8 @@
 #include <tally/metric/nan_handling.hpp>
 #include <tally/metric/policies.hpp>
 
+#include <concepts>
+
 namespace tally {
 
 namespace detail {
@@ -44,6 +46,7 @@ concept partial_loss = requires(T x) { Loss::defined(x, x); };
 template <class Loss, class T = float, class Sum = default_sum<T>, nan_policy Nan = nan::skip,
           class Weighting = unweighted>
 struct mean_loss {
+    static_assert(std::floating_point<T>, "tally: a loss is computed in float or double: use T = double for integers");
     using weighting = Weighting;
     template <class Other>
     using with_weighting = mean_loss<Loss, T, Sum, Nan, Other>;

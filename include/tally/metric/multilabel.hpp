@@ -81,6 +81,10 @@ public:
     [[nodiscard]] double right() const { return pooled_.true_positives + pooled_.true_negatives; }
     [[nodiscard]] double total() const { return right() + pooled_.false_positives + pooled_.false_negatives; }
     [[nodiscard]] std::uint64_t dropped() const { return Counters::dropped(*state_); }
+    [[nodiscard]] reason why_no_total() const {
+        return detail::why_no_total(state_->true_positives, state_->false_positives, state_->false_negatives,
+                                    state_->true_negatives);
+    }
 
 private:
     typename Counters::state const* state_;

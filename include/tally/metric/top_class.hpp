@@ -28,15 +28,18 @@ template <class Counters>
 class right_view {
 public:
     explicit right_view(typename Counters::state const& s)
-        : right_{number_of(s.right)}, total_{number_of(s.samples)}, dropped_{Counters::dropped(s)} {}
+        : right_{number_of(s.right)}, total_{number_of(s.samples)}, dropped_{Counters::dropped(s)},
+          why_no_total_{why_zero(s.samples)} {}
     [[nodiscard]] double right() const { return right_; }
     [[nodiscard]] double total() const { return total_; }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+    [[nodiscard]] reason why_no_total() const { return why_no_total_; }
 
 private:
     double right_;
     double total_;
     std::uint64_t dropped_;
+    reason why_no_total_;
 };
 
 } // namespace detail

@@ -54,8 +54,7 @@ struct variance {
     }
 };
 
-/// Square root of variance<T, Ddof>, with its conventions. A negative variance, which weights of both signs can
-/// produce, has no root: reason::no_variance. Shares its state with variance of any Ddof.
+/// Square root of variance<T, Ddof>, with its conventions. Shares its state with variance of any Ddof.
 template <class T = float, std::size_t Ddof = 1, nan_policy Nan = nan::skip, class Weighting = unweighted>
 struct standard_deviation {
     using counters = moment_counters<T, Nan, Weighting>;
@@ -67,9 +66,7 @@ struct standard_deviation {
         if (!squared.has_value()) {
             return squared;
         }
-        auto const number = squared.as_double();
-        return (number < 0.0 ? result<double>(reason::no_variance) : result<double>(std::sqrt(number)))
-            .with_dropped(squared.dropped());
+        return result<double>(std::sqrt(squared.as_double())).with_dropped(squared.dropped());
     }
 };
 

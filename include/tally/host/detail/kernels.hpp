@@ -101,16 +101,16 @@ struct kernels {
     }
 
     template <class T>
-    static void softmax_row(T const* scores, std::size_t columns, T log_sum_exp, T* out) noexcept {
+    static void softmax_row(T const* scores, std::size_t columns, T max_score, T log_sum, T* out) noexcept {
 #if defined(__x86_64__) || defined(__i386__)
         if constexpr (Level == isa::avx512) {
-            return avx512::softmax_row<Built>(scores, columns, log_sum_exp, out);
+            return avx512::softmax_row<Built>(scores, columns, max_score, log_sum, out);
         } else if constexpr (Level == isa::avx2) {
-            return avx2::softmax_row<Built>(scores, columns, log_sum_exp, out);
+            return avx2::softmax_row<Built>(scores, columns, max_score, log_sum, out);
         }
 #endif
         if constexpr (Level == isa::baseline) {
-            return baseline::softmax_row<Built>(scores, columns, log_sum_exp, out);
+            return baseline::softmax_row<Built>(scores, columns, max_score, log_sum, out);
         }
     }
 };

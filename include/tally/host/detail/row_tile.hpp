@@ -17,7 +17,7 @@ enum class row_need : unsigned {
     max_score = 2,
     target_rank = 4, // greater, equal_before, equal_after
     target_score = 8,
-    log_sum_exp = 16,
+    log_sum_exp = 16, // its two parts, max_score and log_sum
     sum_squares = 32,
 };
 
@@ -38,7 +38,7 @@ struct row_tile {
     std::int32_t equal_before[tile_rows]; // scores equal to the target's, at a lower index
     std::int32_t equal_after[tile_rows];  // scores equal to the target's, at a higher index
     T target_score[tile_rows];            // NaN if the target is out of range
-    T log_sum_exp[tile_rows];             // m + log(sum of exp(s - m)), m the highest score
+    T log_sum[tile_rows];                 // log(sum of exp(s - max_score)), >= 0: what log_sum_exp has over max_score
     T sum_squares[tile_rows];             // of the softmax: sum of exp(2 (s - m)) / (sum of exp(s - m))^2
 };
 

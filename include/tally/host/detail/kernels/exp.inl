@@ -11,12 +11,17 @@ struct exp_parts {
     simd<T> power;
 };
 
-/// The argument below which exponentials are 0, as a value that the compiler can't see: of a maximum with a literal,
-/// GCC makes a comparison and a blend.
+/// The argument below which exponentials are 0, and the one above which they are infinite, as values that the compiler
+/// can't see: of a maximum with a literal, GCC makes a comparison and a blend.
 template <class T>
 [[gnu::always_inline]] inline T exp_floor() noexcept {
     T const volatile floor = exp_constants<T>::floor;
     return floor;
+}
+template <class T>
+[[gnu::always_inline]] inline T exp_ceiling() noexcept {
+    T const volatile ceiling = exp_constants<T>::ceiling;
+    return ceiling;
 }
 
 /// For x up to `exp_constants<T>::ceiling`, or NaN. The power is 0 for x at or below `floor`, and may be infinity above
@@ -42,13 +47,14 @@ template <bool Exact, class T>
     return {p, reinterpret<V>(bits)};
 }
 
-/// e^x over the whole range.
+/// e^x over the whole range. `floor` and `ceiling` are `exp_floor<T>()` and `exp_ceiling<T>()`.
 template <class T>
-[[gnu::always_inline]] inline simd<T> exp(simd<T> const& x) noexcept {
+[[gnu::always_inline]] inline simd<T> exp(simd<T> const& x, T floor, T ceiling) noexcept {
     using V = simd<T>;
     using constants = exp_constants<T>;
-    V const capped{x.v > constants::ceiling ? V::all(constants::ceiling).v : x.v};
-    exp_parts<T> const e = split_exp<true>(capped, constants::floor);
+    V const cap = V::all(ceiling);
+    V const capped{cap.v < x.v ? cap.v : x.v};
+    exp_parts<T> const e = split_exp<true>(capped, floor);
     // The power may be one that no T holds while the result is one: halve it there and double the mantissa instead.
     typename V::mask const large{capped.v > constants::large};
     auto bits = reinterpret<simd<typename constants::bits>>(e.power);

@@ -13,7 +13,7 @@ template <unsigned Needs, class T>
     for (std::size_t r = 0; r < rows; ++r) {
         T const top = sums.top[r] + T{0}; // -0 + 0 is +0: which of two equal zeros was met first must not show
         bool const finite = top - top == T{0};
-        if constexpr (has(Needs, row_need::max_score)) out.max_score[r] = top;
+        if constexpr (has(Needs, row_need::max_score) || has(Needs, row_need::log_sum_exp)) out.max_score[r] = top;
         if constexpr (has(Needs, row_need::log_sum_exp)) {
             T log;
             if constexpr (sizeof(T) == sizeof(float)) {
@@ -21,7 +21,8 @@ template <unsigned Needs, class T>
             } else {
                 log = __builtin_log(sums.exps[r]);
             }
-            out.log_sum_exp[r] = finite ? top + log : top;
+            // An infinite highest score has no sum: 0 keeps max_score + log_sum what it should be.
+            out.log_sum[r] = finite ? log : top != top ? top : T{0};
         }
         if constexpr (has(Needs, row_need::sum_squares)) {
             T const squares = sums.exp_squares[r] / (sums.exps[r] * sums.exps[r]);

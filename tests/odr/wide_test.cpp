@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Translation units compiled for different instruction sets in one program: wide registers. Both are compiled without
+// optimisation, so that nothing is inlined, and use different metrics on top of the same vector functions, which the
+// linker must keep apart.
+#include <tally/host/tracker.hpp>
+#include <tally/metric/variance.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+TEST_CASE("two instruction sets in one program: wide registers") {
+#if defined(__AVX2__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+        MESSAGE("skipped: this processor has no AVX2");
+        return;
+    }
+#endif
+    // 0, 1, ..., 36 a hundred times: mean 18, variance 114.
+    std::vector<float> x;
+    for (int i = 0; i < 37 * 100; ++i) {
+        x.push_back(static_cast<float>(i % 37));
+    }
+    tally::host::tracker<tally::variance<float, 0>> tracker;
+    tracker.update(tally::values(x));
+    CHECK(tracker.finalize().value() == doctest::Approx(114.0).epsilon(1e-13));
+}
