@@ -313,12 +313,12 @@ void boost_histogram(benchmark::State& state) {
 // ---- score matrices -------------------------------------------------------------------------------------------------
 
 template <std::size_t Classes>
-using matrix_metrics = collection<named<"top-1", accuracy<>>, named<"top-5", accuracy<top_k<5>>>,
-                                  named<"loss", log_loss<>>, named<"calibration", calibration_error<15>>,
-                                  named<"confusion", confusion_matrix<Classes>>>;
-using matrix_metrics_without_confusion = collection<named<"top-1", accuracy<>>, named<"top-5", accuracy<top_k<5>>>,
-                                                    named<"loss", log_loss<>>,
-                                                    named<"calibration", calibration_error<15>>>;
+using matrix_metrics =
+    collection<named<"top-1", accuracy<>>, named<"top-5", accuracy<top_k<5>>>, named<"loss", log_loss<>>,
+               named<"calibration", calibration_error<15>>, named<"confusion", confusion_matrix<Classes>>>;
+using matrix_metrics_without_confusion =
+    collection<named<"top-1", accuracy<>>, named<"top-5", accuracy<top_k<5>>>, named<"loss", log_loss<>>,
+               named<"calibration", calibration_error<15>>>;
 
 template <class M>
 void update_scores(benchmark::State& state) {
@@ -393,9 +393,9 @@ void loop_scores(benchmark::State& state) {
 template <class Execution>
 void peer_three_scalars(benchmark::State& state, Execution execution) {
     auto const p = make_pairs(std::size_t{1} << 20);
-    host::tracker<collection<named<"mse", mean_squared_error<>>, named<"mae", mean_absolute_error<>>,
-                             named<"mean", mean<>>>,
-                  Execution>
+    host::tracker<
+        collection<named<"mse", mean_squared_error<>>, named<"mae", mean_absolute_error<>>, named<"mean", mean<>>>,
+        Execution>
         tracker{execution};
     for (auto _ : state) {
         tracker.update(predictions(p.predictions), targets(p.targets), values(p.predictions));
@@ -425,9 +425,8 @@ void register_peers(std::string const& threads, Execution execution) {
         [=](benchmark::State& s) { peer_score_matrix<matrix_metrics<10>>(s, 8192, 10, execution); });
     add("score_matrix/8192x1000",
         [=](benchmark::State& s) { peer_score_matrix<matrix_metrics<1000>>(s, 8192, 1000, execution); });
-    add("score_matrix/64x50000", [=](benchmark::State& s) {
-        peer_score_matrix<matrix_metrics_without_confusion>(s, 64, 50000, execution);
-    });
+    add("score_matrix/64x50000",
+        [=](benchmark::State& s) { peer_score_matrix<matrix_metrics_without_confusion>(s, 64, 50000, execution); });
 }
 
 void register_all() {

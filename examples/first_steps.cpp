@@ -11,10 +11,10 @@
 
 using namespace tally::literals;
 
-using evaluation = tally::collection<
-    tally::named<"loss", tally::log_loss<>>,
-    tally::named<"top-1", tally::accuracy<>>,
-    tally::named<"top-2", tally::accuracy<tally::top_k<2>>>,
+using evaluation = tally::collection<                        //
+    tally::named<"loss", tally::log_loss<>>,                 //
+    tally::named<"top-1", tally::accuracy<>>,                //
+    tally::named<"top-2", tally::accuracy<tally::top_k<2>>>, //
     tally::named<"macro F1", tally::f1<tally::classes<3>>>>;
 
 int main() {

@@ -12,9 +12,9 @@
 
 namespace {
 
-using epoch_metrics = tally::collection<tally::named<"loss", tally::weighted<tally::mean<>>>,
-                                        tally::named<"accuracy", tally::accuracy<>>,
-                                        tally::named<"worst loss", tally::largest<>>>;
+using epoch_metrics =
+    tally::collection<tally::named<"loss", tally::weighted<tally::mean<>>>, tally::named<"accuracy", tally::accuracy<>>,
+                      tally::named<"worst loss", tally::largest<>>>;
 
 struct batch {
     std::vector<float> losses, weights;

@@ -45,9 +45,9 @@ namespace detail {
 
 /// What a tracker does itself: how much it saw. Travels in the same message as the metrics.
 struct bookkeeping {
-    count samples;       ///< samples that took part
-    count masked;        ///< samples left out by mask(...)
-    count weights_lost;  ///< samples left out because their weight was NaN or infinite
+    count samples;      ///< samples that took part
+    count masked;       ///< samples left out by mask(...)
+    count weights_lost; ///< samples left out because their weight was NaN or infinite
 };
 
 template <class... Named>

@@ -55,9 +55,8 @@ public:
     /// Calls f(name, value) for each metric, in the order of the collection.
     template <class F>
     void for_each(F&& f) const {
-        detail::for_each_type(typename plan::entries{}, [&]<class Named>() {
-            f(Named::name.view(), finalized<typename Named::metric>());
-        });
+        detail::for_each_type(typename plan::entries{},
+                              [&]<class Named>() { f(Named::name.view(), finalized<typename Named::metric>()); });
     }
 
     /// Samples that took part, were masked, or were left out because their weight was NaN or infinite.
@@ -77,7 +76,8 @@ public:
         constexpr bool has_tables = []<class... F>(type_list<F...>) {
             return (detail::is_table_v<F> || ...);
         }(field_types<State>{});
-        static_assert(!has_tables, "tally: the tables of a temporary result are gone at once: keep the result in a variable");
+        static_assert(!has_tables,
+                      "tally: the tables of a temporary result are gone at once: keep the result in a variable");
         return State{states_.template get<plan::template counter_index<Metric> + 1>()};
     }
     [[nodiscard]] states_of<M> const& states() const& { return states_; }

@@ -8,8 +8,7 @@
 #include <tally/metric/mean.hpp>
 
 #ifdef TALLY_OK
-using metric =
-    tally::collection<tally::named<"loss", tally::mean<>>, tally::named<"accuracy", tally::accuracy<>>>;
+using metric = tally::collection<tally::named<"loss", tally::mean<>>, tally::named<"accuracy", tally::accuracy<>>>;
 #else
 using metric = tally::collection<tally::mean<>, tally::accuracy<>>;
 #endif

@@ -165,8 +165,7 @@ TEST_CASE("large logits: three in steps of 1") {
         batch<float> const b{3, {first, first + 1, first + 2}, {0}};
         double const sum = 1 + std::exp(1.0) + std::exp(2.0);
         CHECK(value_on<log_loss<>>(b) == near(std::log(sum), 2e-7));
-        CHECK(value_on_scores<weighted_class>(b) ==
-              near((1 + 2 * std::exp(1.0) + 3 * std::exp(2.0)) / sum / 3, 2e-7));
+        CHECK(value_on_scores<weighted_class>(b) == near((1 + 2 * std::exp(1.0) + 3 * std::exp(2.0)) / sum / 3, 2e-7));
         CHECK(value_on_scores<mean_confidence>(b) == near(std::exp(2.0) / sum, 2e-7));
         CHECK(value_on_scores<mean_log_sum_exp>(b) - static_cast<double>(first) == doctest::Approx(std::log(sum)));
     }

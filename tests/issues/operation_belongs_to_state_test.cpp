@@ -41,8 +41,8 @@ TEST_CASE("throughput: items of all replicas over the seconds of the slowest; th
 }
 
 TEST_CASE("throughput and max_error: two operations in one message") {
-    using metrics = tally::collection<tally::named<"worst", tally::max_error<double>>,
-                                      tally::named<"rate", tally::throughput<>>>;
+    using metrics =
+        tally::collection<tally::named<"worst", tally::max_error<double>>, tally::named<"rate", tally::throughput<>>>;
     tally::replicas{2}.run([](tally::thread_communicator& comm) {
         tally::host::tracker<metrics> tracker;
         std::vector<double> const p{comm.rank() == 0 ? 0.7 : 0.4};

@@ -23,8 +23,7 @@ TEST_CASE("uneven replicas: repeated samples are masked, so they count once") {
     // 0 ... 8 on two replicas of five: one sample is there only to fill up.
     std::vector<float> const parts[] = {{0, 2, 4, 6, 8}, {1, 3, 5, 7, 0}};
     std::vector<unsigned char> const real[] = {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 0}};
-    auto const values = tally::testing::values_of_replicas<tally::mean<>>(2, [&](auto& tracker, int rank) {
-        tracker.update(tally::values(parts[rank]), tally::mask(real[rank]));
-    });
+    auto const values = tally::testing::values_of_replicas<tally::mean<>>(
+        2, [&](auto& tracker, int rank) { tracker.update(tally::values(parts[rank]), tally::mask(real[rank])); });
     CHECK(values[0].value() == 4.0); // the fault: 3.6
 }

@@ -151,9 +151,7 @@ struct pair_state {
 };
 
 struct keep_sum_of_larger {
-    static void merge(sum<double>& into, sum<double> const& next) {
-        into = next.value() > into.value() ? next : into;
-    }
+    static void merge(sum<double>& into, sum<double> const& next) { into = next.value() > into.value() ? next : into; }
 };
 
 } // namespace
@@ -189,7 +187,8 @@ TEST_CASE("across: laws") {
     check_laws<across<op::replicated, sum<double>>>("across replicated", 1e-13, value, false);
     check_laws<across<keep_sum_of_larger, sum<double>>>("across a user's op", 1e-13, value, false);
     check_laws<across<op::sum, sum<double>>>("across sum", 1e-13, value);
-    check_laws<across<op::ordered, moments>>("across ordered", 1e-13, [](std::size_t i) { return number(i); }, false);
+    check_laws<across<op::ordered, moments>>(
+        "across ordered", 1e-13, [](std::size_t i) { return number(i); }, false);
 }
 
 TEST_CASE("cell_state: laws") {

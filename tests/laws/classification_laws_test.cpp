@@ -21,11 +21,14 @@ using namespace tally::testing;
 
 TEST_CASE("accuracy: laws") {
     check_metric_laws<tally::accuracy<>>("accuracy<>", feed::scores, exactly);
-    check_metric_laws<tally::weighted<tally::accuracy<>>>("weighted accuracy<>", feed::weighted(feed::scores), within(1e-11));
+    check_metric_laws<tally::weighted<tally::accuracy<>>>("weighted accuracy<>", feed::weighted(feed::scores),
+                                                          within(1e-11));
     check_metric_laws<tally::accuracy<>>("accuracy of labels", feed::labels, exactly);
     check_metric_laws<tally::accuracy<tally::top_k<2>>>("accuracy<top_k<2>>", feed::scores, exactly);
-    check_metric_laws<tally::accuracy<tally::top_k<2, tally::ties::pessimistic>>>("accuracy<top_k<2, ties::pessimistic>>", feed::scores, exactly);
-    check_metric_laws<tally::accuracy<tally::top_k<2, tally::ties::average>>>("accuracy<top_k<2, ties::average>>", feed::scores, within(1e-12));
+    check_metric_laws<tally::accuracy<tally::top_k<2, tally::ties::pessimistic>>>(
+        "accuracy<top_k<2, ties::pessimistic>>", feed::scores, exactly);
+    check_metric_laws<tally::accuracy<tally::top_k<2, tally::ties::average>>>("accuracy<top_k<2, ties::average>>",
+                                                                              feed::scores, within(1e-12));
     check_metric_laws<tally::binary_accuracy<>>("binary_accuracy<>", feed::binary, exactly);
     check_metric_laws<tally::multilabel_accuracy<>>("multilabel_accuracy<>", feed::outputs, exactly);
     check_metric_laws<tally::hamming_loss<>>("hamming_loss<>", feed::labels, exactly);
@@ -34,17 +37,21 @@ TEST_CASE("accuracy: laws") {
 
 TEST_CASE("confusion matrix: laws") {
     check_metric_laws<tally::confusion_matrix<5>>("confusion_matrix<5>", feed::scores, exactly);
-    check_metric_laws<tally::weighted<tally::confusion_matrix<5>>>("weighted confusion_matrix<5>", feed::weighted(feed::scores), within(1e-11));
+    check_metric_laws<tally::weighted<tally::confusion_matrix<5>>>("weighted confusion_matrix<5>",
+                                                                   feed::weighted(feed::scores), within(1e-11));
     check_metric_laws<tally::confusion_matrix<>>("confusion_matrix<>", feed::labels, exactly, tally::num_classes{5});
 }
 
 TEST_CASE("precision and recall: laws") {
     using five = tally::classes<5>;
     check_metric_laws<tally::precision<five>>("precision<five>", feed::scores, exactly);
-    check_metric_laws<tally::weighted<tally::precision<five>>>("weighted precision<five>", feed::weighted(feed::scores), within(1e-11));
-    check_metric_laws<tally::recall<five, tally::average::weighted>>("recall<five, average::weighted>", feed::labels, exactly);
+    check_metric_laws<tally::weighted<tally::precision<five>>>("weighted precision<five>", feed::weighted(feed::scores),
+                                                               within(1e-11));
+    check_metric_laws<tally::recall<five, tally::average::weighted>>("recall<five, average::weighted>", feed::labels,
+                                                                     exactly);
     check_metric_laws<tally::specificity<tally::binary<>>>("specificity<binary<>>", feed::binary, exactly);
-    check_metric_laws<tally::f1<tally::classes<>, tally::average::none>>("f1<classes<>, average::none>", feed::scores, exactly, tally::num_classes{5});
+    check_metric_laws<tally::f1<tally::classes<>, tally::average::none>>("f1<classes<>, average::none>", feed::scores,
+                                                                         exactly, tally::num_classes{5});
     check_metric_laws<tally::f1<tally::multilabel<3>>>("f1<multilabel<3>>", feed::outputs, exactly);
 }
 

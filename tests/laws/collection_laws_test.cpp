@@ -23,17 +23,18 @@ using namespace tally::testing;
 
 using five = classes<5>;
 /// Thirty metrics that use all three lanes of a message.
-using thirty = collection<
-    named<"01", accuracy<>>, named<"02", accuracy<top_k<2>>>, named<"03", accuracy<top_k<3>>>, named<"04", log_loss<>>,
-    named<"05", perplexity<>>, named<"06", calibration_error<>>, named<"07", calibration_error<15, norm::max>>,
-    named<"08", multiclass_brier_score<>>, named<"09", confusion_matrix<5>>, named<"10", precision<five>>,
-    named<"11", recall<five>>, named<"12", f1<five>>, named<"13", f1<five, average::weighted>>,
-    named<"14", f1<five, average::micro>>, named<"15", f1<five, average::none>>, named<"16", specificity<five>>,
-    named<"17", jaccard<five>>, named<"18", balanced_accuracy<five>>, named<"19", cohen_kappa<five>>,
-    named<"20", matthews_correlation<five>>, named<"21", multiclass_auroc<5>>, named<"22", mean<>>,
-    named<"23", variance<>>, named<"24", standard_deviation<>>, named<"25", smallest<>>, named<"26", largest<>>,
-    named<"27", total<>>, named<"28", hamming_loss<>>, named<"29", value_log_sum_exp<>>,
-    named<"30", reliability_diagram<>>>;
+using thirty =
+    collection<named<"01", accuracy<>>, named<"02", accuracy<top_k<2>>>, named<"03", accuracy<top_k<3>>>,
+               named<"04", log_loss<>>, named<"05", perplexity<>>, named<"06", calibration_error<>>,
+               named<"07", calibration_error<15, norm::max>>, named<"08", multiclass_brier_score<>>,
+               named<"09", confusion_matrix<5>>, named<"10", precision<five>>, named<"11", recall<five>>,
+               named<"12", f1<five>>, named<"13", f1<five, average::weighted>>, named<"14", f1<five, average::micro>>,
+               named<"15", f1<five, average::none>>, named<"16", specificity<five>>, named<"17", jaccard<five>>,
+               named<"18", balanced_accuracy<five>>, named<"19", cohen_kappa<five>>,
+               named<"20", matthews_correlation<five>>, named<"21", multiclass_auroc<5>>, named<"22", mean<>>,
+               named<"23", variance<>>, named<"24", standard_deviation<>>, named<"25", smallest<>>,
+               named<"26", largest<>>, named<"27", total<>>, named<"28", hamming_loss<>>,
+               named<"29", value_log_sum_exp<>>, named<"30", reliability_diagram<>>>;
 
 template <class M>
 void feed_scores(host::tracker<M>& tracker, dataset const& d) {
@@ -89,7 +90,8 @@ TEST_CASE("collection: metrics share counters by type, and only by type") {
     using extremes = detail::plan<collection<named<"min", smallest<>>, named<"max", largest<>>>>::counters;
     CHECK(extremes::size == 2);
     // Another policy that changes what is counted is another type.
-    using ignoring = detail::plan<collection<named<"a", f1<classes<5>>>, named<"b", f1<classes<5, labels::ignore<0>>>>>>::counters;
+    using ignoring =
+        detail::plan<collection<named<"a", f1<classes<5>>>, named<"b", f1<classes<5, labels::ignore<0>>>>>>::counters;
     CHECK(ignoring::size == 2);
 }
 

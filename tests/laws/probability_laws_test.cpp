@@ -18,7 +18,8 @@ using namespace tally::testing;
 
 TEST_CASE("log loss: laws") {
     check_metric_laws<tally::log_loss<>>("log_loss<>", feed::scores, within(1e-12));
-    check_metric_laws<tally::weighted<tally::log_loss<>>>("weighted log_loss<>", feed::weighted(feed::scores), within(1e-11));
+    check_metric_laws<tally::weighted<tally::log_loss<>>>("weighted log_loss<>", feed::weighted(feed::scores),
+                                                          within(1e-11));
     check_metric_laws<tally::perplexity<>>("perplexity<>", feed::probabilities, within(1e-11));
     check_metric_laws<tally::binary_log_loss<>>("binary_log_loss<>", feed::binary, within(1e-12));
     check_metric_laws<tally::normalised_entropy<>>("normalised_entropy<>", feed::binary, within(1e-11));
@@ -27,12 +28,14 @@ TEST_CASE("log loss: laws") {
 TEST_CASE("Brier score: laws") {
     check_metric_laws<tally::brier_score<>>("brier_score<>", feed::binary, within(1e-12));
     check_metric_laws<tally::multiclass_brier_score<>>("multiclass_brier_score<>", feed::scores, within(1e-12));
-    check_metric_laws<tally::weighted<tally::multiclass_brier_score<>>>("weighted multiclass_brier_score<>", feed::weighted(feed::scores), within(1e-11));
+    check_metric_laws<tally::weighted<tally::multiclass_brier_score<>>>("weighted multiclass_brier_score<>",
+                                                                        feed::weighted(feed::scores), within(1e-11));
 }
 
 TEST_CASE("calibration: laws") {
     check_metric_laws<tally::calibration_error<>>("calibration_error<>", feed::scores, within(1e-12));
-    check_metric_laws<tally::weighted<tally::calibration_error<>>>("weighted calibration_error<>", feed::weighted(feed::scores), within(1e-11));
+    check_metric_laws<tally::weighted<tally::calibration_error<>>>("weighted calibration_error<>",
+                                                                   feed::weighted(feed::scores), within(1e-11));
     check_metric_laws<tally::reliability_diagram<>>("reliability_diagram<>", feed::probabilities, within(1e-12));
     check_metric_laws<tally::binary_calibration_error<>>("binary_calibration_error<>", feed::binary, within(1e-12));
 }
@@ -40,13 +43,16 @@ TEST_CASE("calibration: laws") {
 TEST_CASE("auroc: laws") {
     check_metric_laws<tally::auroc<>>("auroc<>", feed::binary, exactly);
     check_metric_laws<tally::weighted<tally::auroc<>>>("weighted auroc<>", feed::weighted(feed::binary), within(1e-11));
-    check_metric_laws<tally::roc_curve<tally::probability_bins<20>>>("roc_curve<probability_bins<20>>", feed::binary, exactly);
+    check_metric_laws<tally::roc_curve<tally::probability_bins<20>>>("roc_curve<probability_bins<20>>", feed::binary,
+                                                                     exactly);
     check_metric_laws<tally::average_precision<>>("average_precision<>", feed::binary, exactly);
-    check_metric_laws<tally::precision_recall_curve<tally::probability_bins<20>>>("precision_recall_curve<probability_bins<20>>", feed::binary, exactly);
+    check_metric_laws<tally::precision_recall_curve<tally::probability_bins<20>>>(
+        "precision_recall_curve<probability_bins<20>>", feed::binary, exactly);
 }
 
 TEST_CASE("one-vs-rest: laws") {
     check_metric_laws<tally::multiclass_auroc<5>>("multiclass_auroc<5>", feed::scores, exactly);
-    check_metric_laws<tally::multiclass_auroc<tally::dynamic>>("multiclass_auroc<dynamic>", feed::probabilities, exactly, tally::num_classes{5});
+    check_metric_laws<tally::multiclass_auroc<tally::dynamic>>("multiclass_auroc<dynamic>", feed::probabilities,
+                                                               exactly, tally::num_classes{5});
     check_metric_laws<tally::multilabel_auroc<3>>("multilabel_auroc<3>", feed::outputs, exactly);
 }

@@ -20,21 +20,26 @@ using namespace tally::testing;
 
 TEST_CASE("squared error: laws") {
     check_metric_laws<tally::mean_squared_error<>>("mean_squared_error<>", feed::regression, within(1e-12));
-    check_metric_laws<tally::weighted<tally::mean_squared_error<>>>("weighted mean_squared_error<>", feed::weighted(feed::regression), within(1e-11));
+    check_metric_laws<tally::weighted<tally::mean_squared_error<>>>("weighted mean_squared_error<>",
+                                                                    feed::weighted(feed::regression), within(1e-11));
     check_metric_laws<tally::root_mean_squared_error<>>("root_mean_squared_error<>", feed::regression, within(1e-12));
 }
 
 TEST_CASE("absolute error: laws") {
     check_metric_laws<tally::mean_absolute_error<>>("mean_absolute_error<>", feed::regression, within(1e-12));
-    check_metric_laws<tally::weighted<tally::mean_absolute_error<>>>("weighted mean_absolute_error<>", feed::weighted(feed::regression), within(1e-11));
+    check_metric_laws<tally::weighted<tally::mean_absolute_error<>>>("weighted mean_absolute_error<>",
+                                                                     feed::weighted(feed::regression), within(1e-11));
     check_metric_laws<tally::mean_error<>>("mean_error<>", feed::regression, within(1e-12));
     check_metric_laws<tally::max_error<>>("max_error<>", feed::regression, exactly);
 }
 
 TEST_CASE("relative error: laws") {
-    check_metric_laws<tally::mean_absolute_percentage_error<>>("mean_absolute_percentage_error<>", feed::regression, within(1e-11));
-    check_metric_laws<tally::symmetric_mean_absolute_percentage_error<>>("symmetric_mean_absolute_percentage_error<>", feed::regression, within(1e-12));
-    check_metric_laws<tally::weighted_mean_absolute_percentage_error<>>("weighted_mean_absolute_percentage_error<>", feed::regression, within(1e-12));
+    check_metric_laws<tally::mean_absolute_percentage_error<>>("mean_absolute_percentage_error<>", feed::regression,
+                                                               within(1e-11));
+    check_metric_laws<tally::symmetric_mean_absolute_percentage_error<>>("symmetric_mean_absolute_percentage_error<>",
+                                                                         feed::regression, within(1e-12));
+    check_metric_laws<tally::weighted_mean_absolute_percentage_error<>>("weighted_mean_absolute_percentage_error<>",
+                                                                        feed::regression, within(1e-12));
 }
 
 TEST_CASE("logarithmic error: laws") {
@@ -45,19 +50,24 @@ TEST_CASE("logarithmic error: laws") {
 
 TEST_CASE("r2: laws") {
     check_metric_laws<tally::r2_score<>>("r2_score<>", feed::regression, within(1e-11));
-    check_metric_laws<tally::weighted<tally::r2_score<>>>("weighted r2_score<>", feed::weighted(feed::regression), within(1e-11));
+    check_metric_laws<tally::weighted<tally::r2_score<>>>("weighted r2_score<>", feed::weighted(feed::regression),
+                                                          within(1e-11));
     check_metric_laws<tally::explained_variance<>>("explained_variance<>", feed::regression, within(1e-11));
 }
 
 TEST_CASE("correlation: laws") {
     check_metric_laws<tally::pearson_correlation<>>("pearson_correlation<>", feed::regression, within(1e-11));
-    check_metric_laws<tally::weighted<tally::pearson_correlation<>>>("weighted pearson_correlation<>", feed::weighted(feed::regression), within(1e-11));
+    check_metric_laws<tally::weighted<tally::pearson_correlation<>>>("weighted pearson_correlation<>",
+                                                                     feed::weighted(feed::regression), within(1e-11));
     check_metric_laws<tally::covariance<>>("covariance<>", feed::regression, within(1e-11));
     check_metric_laws<tally::concordance<>>("concordance<>", feed::regression, within(1e-11));
 }
 
 TEST_CASE("per column: laws") {
-    check_metric_laws<tally::per_column<tally::mean_squared_error<>, 3>>("per_column<mean_squared_error<>, 3>", feed::outputs, within(1e-12));
-    check_metric_laws<tally::per_column<tally::r2_score<>>>("per_column<r2_score<>>", feed::outputs, within(1e-11), tally::num_columns{3});
-    check_metric_laws<tally::variance_weighted_r2<float, 3>>("variance_weighted_r2<float, 3>", feed::outputs, within(1e-11));
+    check_metric_laws<tally::per_column<tally::mean_squared_error<>, 3>>("per_column<mean_squared_error<>, 3>",
+                                                                         feed::outputs, within(1e-12));
+    check_metric_laws<tally::per_column<tally::r2_score<>>>("per_column<r2_score<>>", feed::outputs, within(1e-11),
+                                                            tally::num_columns{3});
+    check_metric_laws<tally::variance_weighted_r2<float, 3>>("variance_weighted_r2<float, 3>", feed::outputs,
+                                                             within(1e-11));
 }

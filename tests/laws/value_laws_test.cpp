@@ -6,8 +6,8 @@
 #include "support/feeds.hpp"
 #include "support/metric_laws.hpp"
 
-#include <tally/layout/grouped.hpp>
 #include <tally/layout/bins.hpp>
+#include <tally/layout/grouped.hpp>
 #include <tally/metric/extremes.hpp>
 #include <tally/metric/histogram.hpp>
 #include <tally/metric/mean.hpp>
@@ -25,7 +25,8 @@ TEST_CASE("mean: laws") {
 
 TEST_CASE("grouped: laws") {
     check_metric_laws<tally::grouped<tally::mean<>, 4>>("grouped<mean<>, 4>", feed::grouped, within(1e-13));
-    check_metric_laws<tally::grouped<tally::mean<>>>("grouped, run-time groups", feed::grouped, within(1e-13), tally::num_groups{4});
+    check_metric_laws<tally::grouped<tally::mean<>>>("grouped, run-time groups", feed::grouped, within(1e-13),
+                                                     tally::num_groups{4});
 }
 
 TEST_CASE("total: laws") {
@@ -35,7 +36,8 @@ TEST_CASE("total: laws") {
 
 TEST_CASE("extremes: laws") {
     check_metric_laws<tally::smallest<>>("smallest<>", feed::values, exactly);
-    check_metric_laws<tally::weighted<tally::smallest<>>>("weighted smallest<>", feed::weighted(feed::values), within(1e-11));
+    check_metric_laws<tally::weighted<tally::smallest<>>>("weighted smallest<>", feed::weighted(feed::values),
+                                                          within(1e-11));
     check_metric_laws<tally::largest<>>("largest<>", feed::values, exactly);
     check_metric_laws<tally::smallest_at<>>("smallest_at<>", feed::located, exactly);
     check_metric_laws<tally::largest_at<>>("largest_at<>", feed::located, exactly);
@@ -43,7 +45,8 @@ TEST_CASE("extremes: laws") {
 
 TEST_CASE("variance: laws") {
     check_metric_laws<tally::variance<>>("variance<>", feed::values, within(1e-12));
-    check_metric_laws<tally::weighted<tally::variance<>>>("weighted variance<>", feed::weighted(feed::values), within(1e-11));
+    check_metric_laws<tally::weighted<tally::variance<>>>("weighted variance<>", feed::weighted(feed::values),
+                                                          within(1e-11));
     check_metric_laws<tally::standard_deviation<>>("standard_deviation<>", feed::values, within(1e-12));
 }
 
@@ -54,5 +57,6 @@ TEST_CASE("value_log_sum_exp: laws") {
 TEST_CASE("histogram: laws") {
     using bins = tally::linear_bins<7, std::ratio<8>, std::ratio<12>>;
     check_metric_laws<tally::histogram<bins>>("histogram<bins>", feed::values, exactly);
-    check_metric_laws<tally::weighted<tally::histogram<bins>>>("weighted histogram<bins>", feed::weighted(feed::values), within(1e-11));
+    check_metric_laws<tally::weighted<tally::histogram<bins>>>("weighted histogram<bins>", feed::weighted(feed::values),
+                                                               within(1e-11));
 }

@@ -41,8 +41,8 @@ TEST_CASE("mean_error: positive if predictions are too high") {
     std::vector<double> const t{1.0, 2.0};
     CHECK(value_of<tally::mean_error<double>>(tally::predictions(p), tally::targets(t)).value() == 0.5);
     CHECK(value_of<tally::mean_error<double>>(tally::predictions(t), tally::targets(p)).value() == -0.5);
-    CHECK(value_of<tally::weighted<tally::mean_error<double>, double>>(
-              tally::predictions(p), tally::targets(t), tally::weights(std::vector<double>{1.0, 3.0}))
+    CHECK(value_of<tally::weighted<tally::mean_error<double>, double>>(tally::predictions(p), tally::targets(t),
+                                                                       tally::weights(std::vector<double>{1.0, 3.0}))
               .value() == -0.25);
 }
 

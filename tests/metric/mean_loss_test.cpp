@@ -126,8 +126,8 @@ TEST_CASE("mean_loss: padding that is masked counts nowhere") {
 
 TEST_CASE("mean_loss: counts near 2^24 and 2^32 don't stall") {
     for (std::uint64_t const n : {std::uint64_t{1} << 24, std::uint64_t{1} << 32, (std::uint64_t{1} << 53) - 2}) {
-        tally::mean_squared_error<double, tally::sum<double>>::state state{tally::sum<double>{static_cast<double>(n)},
-                                                                           tally::count{n}, {}, {}};
+        tally::mean_squared_error<double, tally::sum<double>>::state state{
+            tally::sum<double>{static_cast<double>(n)}, tally::count{n}, {}, {}};
         state.samples.deposit(tally::one);
         state.total.deposit(1.0);
         CHECK(state.samples.value() == n + 1);

@@ -63,7 +63,7 @@ TEST_CASE("r2_score, explained_variance: reasons for no value") {
     };
     both_lack({}, {}, tally::reason::no_samples);
     both_lack({1}, {1}, tally::reason::too_few_samples);
-    both_lack({1, 2, 3}, {0.1, 0.1, 0.1}, tally::reason::no_variance); // wrong
+    both_lack({1, 2, 3}, {0.1, 0.1, 0.1}, tally::reason::no_variance);       // wrong
     both_lack({0.1, 0.1, 0.1}, {0.1, 0.1, 0.1}, tally::reason::no_variance); // right
     both_lack(numbers(1000, 3.3), numbers(1000, 0.7), tally::reason::no_variance);
     CHECK(of<r2>({1, 2}, {1, 3}, {1, -1}).why() == tally::reason::zero_denominator);

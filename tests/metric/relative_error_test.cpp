@@ -56,8 +56,7 @@ TEST_CASE("mean_absolute_percentage_error: zero targets are left out and counted
 }
 
 TEST_CASE("symmetric_mean_absolute_percentage_error: an exact zero prediction (evaluate, smape)") {
-    CHECK(of<smape>({2.5, 0.0, 2.0, 8.0}, {3.0, -0.5, 2.0, 7.0}).value() ==
-          near(0.5787878787878785, 1e-14));
+    CHECK(of<smape>({2.5, 0.0, 2.0, 8.0}, {3.0, -0.5, 2.0, 7.0}).value() == near(0.5787878787878785, 1e-14));
 }
 
 TEST_CASE("symmetric_mean_absolute_percentage_error: 0/0 is left out and counted, or exact by policy") {

@@ -26,11 +26,9 @@ using metric = tally::value_log_sum_exp<double>;
 
 TEST_CASE("value_log_sum_exp: log of a sum that does not fit a double") {
     std::vector<double> const x{1000.0, 1000.0, 999.0};
-    CHECK(value_of<metric>(tally::values(x)).value() ==
-          near(1000.0 + std::log(2.0 + std::exp(-1.0)), 1e-15));
+    CHECK(value_of<metric>(tally::values(x)).value() == near(1000.0 + std::log(2.0 + std::exp(-1.0)), 1e-15));
     std::vector<double> const small{-2000.0, -2001.0};
-    CHECK(value_of<metric>(tally::values(small)).value() ==
-          near(-2000.0 + std::log1p(std::exp(-1.0)), 1e-15));
+    CHECK(value_of<metric>(tally::values(small)).value() == near(-2000.0 + std::log1p(std::exp(-1.0)), 1e-15));
 }
 
 TEST_CASE("value_log_sum_exp: all -inf stays -inf, joined with 0 it is 0") {

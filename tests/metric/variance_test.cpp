@@ -80,8 +80,8 @@ std::vector<double> num_acc(double base_in_tenths) {
     return x;
 }
 
-using summary = tally::collection<tally::named<"mean", tally::mean<double>>,
-                                  tally::named<"sd", tally::standard_deviation<double>>>;
+using summary =
+    tally::collection<tally::named<"mean", tally::mean<double>>, tally::named<"sd", tally::standard_deviation<double>>>;
 
 struct agreement {
     double mean;
@@ -194,8 +194,8 @@ TEST_CASE("variance: a weight counts as repetition") {
     CHECK(value_of<population>(tally::values(x), tally::weights(std::vector<double>{0, 0, 0})).why() ==
           tally::reason::zero_denominator);
     // A negative weight has no spread: NaN, in every order of the samples.
-    CHECK(std::isnan(
-        value_of<population>(tally::values(x), tally::weights(std::vector<double>{2, 1, -1})).as_double()));
+    CHECK(
+        std::isnan(value_of<population>(tally::values(x), tally::weights(std::vector<double>{2, 1, -1})).as_double()));
 }
 
 TEST_CASE("variance: unequal replicas give the variance of the union, empty ones change nothing") {

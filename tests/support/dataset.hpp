@@ -23,10 +23,10 @@ struct dataset {
     std::vector<std::int64_t> items;
     std::vector<std::uint64_t> positions;
     std::vector<std::int32_t> labels, predicted, binary, groups;
-    std::vector<float> scores;             // rows of `classes`
+    std::vector<float> scores;              // rows of `classes`
     std::vector<float> class_probabilities; // rows of `classes`, each sums to one
-    std::vector<float> output_predictions; // rows of `outputs`, in [0, 1]
-    std::vector<float> output_targets;     // rows of `outputs`, 0 or 1
+    std::vector<float> output_predictions;  // rows of `outputs`, in [0, 1]
+    std::vector<float> output_targets;      // rows of `outputs`, 0 or 1
     std::vector<unsigned char> mask;
 
     [[nodiscard]] std::size_t size() const { return values.size(); }

@@ -55,7 +55,10 @@ void flatten(T const& x, std::vector<double>& out) {
         out.push_back(x.as_double());
         out.push_back(static_cast<double>(x.why()));
         out.push_back(static_cast<double>(x.dropped()));
-    } else if constexpr (requires { x.cells(); x.outside(); }) {
+    } else if constexpr (requires {
+                             x.cells();
+                             x.outside();
+                         }) {
         flatten(x.cells(), out);
         out.push_back(static_cast<double>(x.outside()));
     } else if constexpr (std::ranges::range<T>) {
@@ -78,7 +81,8 @@ public:
     virtual void update_masked(dataset const& samples) = 0;
     [[nodiscard]] virtual outcome local() const = 0;
     [[nodiscard]] virtual outcome combine(tally::thread_communicator& communicator) const = 0;
-    [[nodiscard]] virtual std::optional<outcome> combine_to(tally::thread_communicator& communicator, int root) const = 0;
+    [[nodiscard]] virtual std::optional<outcome> combine_to(tally::thread_communicator& communicator,
+                                                            int root) const = 0;
     /// Collectives of the first and of a second combine.
     [[nodiscard]] virtual std::pair<std::size_t, std::size_t> count_collectives() const = 0;
     virtual void reset() = 0;
@@ -102,8 +106,7 @@ public:
     [[nodiscard]] outcome combine(tally::thread_communicator& communicator) const override {
         return look(tracker_.combine(communicator));
     }
-    [[nodiscard]] std::optional<outcome> combine_to(tally::thread_communicator& communicator,
-                                                    int root) const override {
+    [[nodiscard]] std::optional<outcome> combine_to(tally::thread_communicator& communicator, int root) const override {
         auto const values = tracker_.combine_to(communicator, root);
         return values ? std::optional<outcome>(look(*values)) : std::nullopt;
     }
@@ -204,8 +207,8 @@ inline void check_partition_law(subject_maker const& make, dataset const& sample
             auto const root = replica->combine_to(communicator, replica_count - 1);
             bool const untouched = replica->local().words == before.words;
             bool const repeated = first.words == second.words;
-            bool const at_root = root.has_value() == (communicator.rank() == replica_count - 1) &&
-                                 (!root || root->words == first.words);
+            bool const at_root =
+                root.has_value() == (communicator.rank() == replica_count - 1) && (!root || root->words == first.words);
             return std::pair{std::move(first), untouched && repeated && at_root};
         });
         for (auto const& [result, kept] : results) {

@@ -34,12 +34,12 @@ template <class Op>
 inline constexpr bool is_extreme_op = std::same_as<Op, op::min> || std::same_as<Op, op::max>;
 
 template <class Op, class Acc>
-inline constexpr bool op_fits = is_extreme_op<Op>          ? scalar_accumulator<Acc>
-                                : std::same_as<Op, op::sum> ? travels_as_words<Acc> || scalar_accumulator<Acc>
-                                : std::same_as<Op, op::replicated> || std::same_as<Op, op::first> ||
-                                        std::same_as<Op, op::ordered>
-                                    ? true
-                                    : op::detail::user_defined<Op, Acc>;
+inline constexpr bool op_fits =
+    is_extreme_op<Op>           ? scalar_accumulator<Acc>
+    : std::same_as<Op, op::sum> ? travels_as_words<Acc> || scalar_accumulator<Acc>
+    : std::same_as<Op, op::replicated> || std::same_as<Op, op::first> || std::same_as<Op, op::ordered>
+        ? true
+        : op::detail::user_defined<Op, Acc>;
 
 } // namespace detail
 
@@ -51,8 +51,9 @@ class across {
                   "tally: op::min and op::max in across<Op, Acc> fit only accumulators of one number (sum, count)");
     static_assert(!std::same_as<Op, op::replicated> || std::equality_comparable<Acc>,
                   "tally: op::replicated in across<Op, Acc> compares replicas: give Acc an operator==");
-    static_assert(std::same_as<Op, op::mean> || detail::is_extreme_op<Op> || detail::op_fits<Op, Acc>,
-                  "tally: the op in across<Op, Acc> does not fit Acc: write `static void merge(Acc&, Acc const&)` in it");
+    static_assert(
+        std::same_as<Op, op::mean> || detail::is_extreme_op<Op> || detail::op_fits<Op, Acc>,
+        "tally: the op in across<Op, Acc> does not fit Acc: write `static void merge(Acc&, Acc const&)` in it");
 
 public:
     using accumulator_type = Acc;
@@ -146,9 +147,7 @@ public:
 private:
     static constexpr bool largest = std::same_as<Op, op::max>;
 
-    TALLY_HD static constexpr std::uint64_t key_of(Acc const& a) {
-        return detail::reduction_key<largest>(a.value());
-    }
+    TALLY_HD static constexpr std::uint64_t key_of(Acc const& a) { return detail::reduction_key<largest>(a.value()); }
     /// Equal by value or by bits: replicas that hold the same NaN do not differ.
     TALLY_HD static constexpr bool same(Acc const& a, Acc const& b) {
         struct image {

@@ -69,9 +69,8 @@ private:
     template <class... X, std::size_t... Index, class... Weight>
     TALLY_HD constexpr void deposit_fields(contribution<X...> const& c, std::index_sequence<Index...>,
                                            Weight const&... weight) {
-        with_fields(state_, [&](auto&... field) {
-            (detail::deposit_one(field, detail::slot<Index>(c), weight...), ...);
-        });
+        with_fields(state_,
+                    [&](auto&... field) { (detail::deposit_one(field, detail::slot<Index>(c), weight...), ...); });
     }
     template <class F>
     TALLY_HD constexpr void join(cell_state const& other, F f) {

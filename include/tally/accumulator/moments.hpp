@@ -74,8 +74,7 @@ private:
         auto const delta = mean - mean_;
         // Weights of both signs that sum to exactly zero on the way leave no mean to go on from: NaN, never a wrong number.
         mean_ = total == 0.0 ? detail::not_a_number : mean_ + delta * (weight / total);
-        m2_ += total == 0.0 ? detail::not_a_number
-                            : m2 + delta * delta * (weight_ * (weight / total));
+        m2_ += total == 0.0 ? detail::not_a_number : m2 + delta * delta * (weight_ * (weight / total));
         weight_ = total;
     }
 

@@ -73,8 +73,8 @@ struct reduction_request {
                std::string_view(operation) == std::string_view(other.operation);
     }
     [[nodiscard]] std::string text() const {
-        return "all_reduce of " + std::to_string(elements) + " elements of type " + type_name + " with op::" +
-               operation;
+        return "all_reduce of " + std::to_string(elements) + " elements of type " + type_name +
+               " with op::" + operation;
     }
 };
 
@@ -103,8 +103,8 @@ void agree_on_reduction(Communicator& communicator, std::size_t elements) {
     auto const all = gather_all<reduction_request>(communicator, std::span<reduction_request const>(&mine, 1));
     auto const other = std::find_if_not(all.begin(), all.end(), [&](auto const& each) { return each.same_as(all[0]); });
     if (other != all.end()) {
-        throw layout_mismatch("replica 0 called " + all[0].text() + ", replica " +
-                              std::to_string(other - all.begin()) + " called " + other->text());
+        throw layout_mismatch("replica 0 called " + all[0].text() + ", replica " + std::to_string(other - all.begin()) +
+                              " called " + other->text());
     }
 }
 
@@ -157,8 +157,9 @@ template <class T, host_communicator Communicator, class Op>
     requires detail::reducible<T>
 void all_reduce(Communicator& communicator, std::span<T> data, Op) {
     constexpr bool integer = std::is_integral_v<T>;
-    static_assert(!integer || !std::same_as<Op, op::mean>,
-                  "tally: op::mean of integers truncates: all_reduce op::sum and divide where the result may be a fraction");
+    static_assert(
+        !integer || !std::same_as<Op, op::mean>,
+        "tally: op::mean of integers truncates: all_reduce op::sum and divide where the result may be a fraction");
     static_assert(std::same_as<Op, op::sum> || std::same_as<Op, op::mean> || std::same_as<Op, op::min> ||
                       std::same_as<Op, op::max>,
                   "tally: all_reduce takes op::sum, op::mean, op::min or op::max");

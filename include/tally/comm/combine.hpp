@@ -64,8 +64,7 @@ std::optional<states_of<M>> exchange(Communicator& communicator, states_of<M> co
                 communicator.reduce_max(std::span<std::uint64_t>(buffers.maxes), *root);
             }
             if (lanes.bytes != 0) {
-                communicator.gather(std::span<std::byte const>(buffers.mine), std::span<std::byte>(buffers.all),
-                                    *root);
+                communicator.gather(std::span<std::byte const>(buffers.mine), std::span<std::byte>(buffers.all), *root);
             }
         }
     });

@@ -45,7 +45,8 @@ inline constexpr std::size_t field_count = detail::count_fields<State>();
 template <class State, class F>
 TALLY_HD constexpr decltype(auto) with_fields(State& state, F&& f) {
     constexpr std::size_t Count = field_count<std::remove_const_t<State>>;
-    static_assert(Count <= max_fields, "tally: a state may have up to 24 fields; group some of them in one accumulator");
+    static_assert(Count <= max_fields,
+                  "tally: a state may have up to 24 fields; group some of them in one accumulator");
     if constexpr (Count == 0) {
         return f();
     } else if constexpr (Count == 1) {
@@ -112,14 +113,19 @@ TALLY_HD constexpr decltype(auto) with_fields(State& state, F&& f) {
         auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20] = state;
         return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20);
     } else if constexpr (Count == 22) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21] = state;
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21] =
+            state;
         return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21);
     } else if constexpr (Count == 23) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22] = state;
-        return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22);
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21,
+               f22] = state;
+        return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21,
+                 f22);
     } else if constexpr (Count == 24) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22, f23] = state;
-        return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22, f23);
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22,
+               f23] = state;
+        return f(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21,
+                 f22, f23);
     }
 }
 

@@ -184,7 +184,8 @@ auto view_memory(T const* data, std::size_t rows, std::size_t columns) {
 template <std::size_t Rank, class X>
 auto make_view(X const& x) {
     if constexpr (view_like<X>) {
-        static_assert(X::rank == Rank, "tally: this input takes a matrix where a vector was given, or the other way round");
+        static_assert(X::rank == Rank,
+                      "tally: this input takes a matrix where a vector was given, or the other way round");
         return x;
     } else if constexpr (mdspan_like<X>) {
         using T = std::remove_cv_t<typename X::element_type>;
@@ -205,8 +206,9 @@ auto make_view(X const& x) {
     } else if constexpr (dlpack_like<X>) {
         return view_dlpack<Rank>(x);
     } else {
-        static_assert(contiguous<X>, "tally: an input must be a contiguous range (not std::vector<bool>), a pointer and "
-                                     "sizes, an mdspan or a DLPack tensor");
+        static_assert(contiguous<X>,
+                      "tally: an input must be a contiguous range (not std::vector<bool>), a pointer and "
+                      "sizes, an mdspan or a DLPack tensor");
         static_assert(Rank == 1 || !contiguous<X>,
                       "tally: a matrix needs its number of columns: scores(range, columns)");
         if constexpr (contiguous<X> && Rank == 1) {

@@ -109,8 +109,8 @@ using roles_of = typename detail::signature<decltype(&counters_of<M>::observe)>:
 
 /// type_list of the contributions that observe returns.
 template <class M>
-using contributions_of = typename detail::contribution_types<
-    typename detail::signature<decltype(&counters_of<M>::observe)>::result>::type;
+using contributions_of =
+    typename detail::contribution_types<typename detail::signature<decltype(&counters_of<M>::observe)>::result>::type;
 
 /// Shape of a metric. check_metric says in words what a type lacks.
 template <class M>
@@ -125,13 +125,15 @@ namespace detail {
 template <class C>
 consteval bool check_observe() {
     if constexpr (!has_observe<C>) {
-        static_assert(has_observe<C>, "tally: a metric needs one static observe(...), neither overloaded nor a template");
+        static_assert(has_observe<C>,
+                      "tally: a metric needs one static observe(...), neither overloaded nor a template");
         return false;
     } else {
         using roles = typename signature<decltype(&C::observe)>::roles;
         using returned = typename signature<decltype(&C::observe)>::result;
         constexpr bool roles_ok = all_roles(roles{});
-        static_assert(roles_ok, "tally: the parameters of observe must be roles, such as prediction<float> or value<float>");
+        static_assert(roles_ok,
+                      "tally: the parameters of observe must be roles, such as prediction<float> or value<float>");
         constexpr bool distinct = unique_t<roles>::size == roles::size;
         static_assert(distinct, "tally: observe asks twice for the same role: name the inputs, as input<\"name\", T>");
         constexpr bool contributes = is_contribution_v<returned>;
@@ -146,10 +148,12 @@ consteval bool check_state() {
     constexpr bool copyable = std::is_trivially_copyable_v<state>;
     static_assert(copyable, "tally: a state must be trivially copyable: hold accumulators and tables, no containers");
     constexpr bool aggregate = std::is_aggregate_v<state>;
-    static_assert(aggregate, "tally: a state must be an aggregate: no constructors, private members or virtual functions");
+    static_assert(aggregate,
+                  "tally: a state must be an aggregate: no constructors, private members or virtual functions");
     if constexpr (copyable && aggregate) {
         constexpr bool fields = all_fields(field_types<state>{});
-        static_assert(fields, "tally: every field of a state must be an accumulator (count, sum<double>, ...) or a table");
+        static_assert(fields,
+                      "tally: every field of a state must be an accumulator (count, sum<double>, ...) or a table");
         return fields;
     } else {
         return false;
@@ -167,7 +171,8 @@ consteval bool check_contributions() {
         static_assert(accepted, "tally: a field of the state does not accept what observe contributes to it");
         using weighting = typename weighting_of<C>::type;
         constexpr bool weights = all_take_weighted<weighting>(fields{}, given{});
-        static_assert(weights, "tally: a field of a weighted metric can't take weights: use count_of<Weighting> for counts, sum<double> for sums");
+        static_assert(weights, "tally: a field of a weighted metric can't take weights: use count_of<Weighting> for "
+                               "counts, sum<double> for sums");
         return accepted && weights;
     } else {
         return false;

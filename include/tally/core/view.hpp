@@ -101,9 +101,7 @@ template <class T>
 constexpr std::size_t columns_in(matrix_view<T> const& view) {
     return view.columns;
 }
-constexpr std::size_t columns_in(dynamic_view<2> const& view) {
-    return view.size[1];
-}
+constexpr std::size_t columns_in(dynamic_view<2> const& view) { return view.size[1]; }
 
 inline std::string to_string(dynamic_type type) {
     char const* const names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};

@@ -157,7 +157,8 @@ consteval bool require_input() {
         static_assert(Given, "tally: a metric asks for scores: pass tally::scores(...) or tally::probabilities(...) to "
                              "update");
     } else {
-        static_assert(Given, "tally: a metric asks for an input of its own: pass tally::inputs<\"name\">(...) to update");
+        static_assert(Given,
+                      "tally: a metric asks for an input of its own: pass tally::inputs<\"name\">(...) to update");
     }
     return Given;
 }
@@ -172,7 +173,8 @@ consteval bool require_role() {
                                require_input<source::targets, Inputs::template has<source::targets>>();
         constexpr bool matrices =
             !given || (Inputs::template is_matrix<source::predictions> && Inputs::template is_matrix<source::targets>);
-        static_assert(matrices, "tally: a metric compares whole rows: pass predictions(matrix(p, columns)) and such targets");
+        static_assert(matrices,
+                      "tally: a metric compares whole rows: pass predictions(matrix(p, columns)) and such targets");
         return given && matrices;
     } else if constexpr (std::is_same_v<R, column_index>) {
         static_assert(Inputs::any_matrix, "tally: a metric asks for columns, so an input must be a matrix: "
@@ -242,7 +244,8 @@ struct role_check<Inputs, type_list<R...>> {
     template <class Source>
     static consteval void require_use() {
         if constexpr (std::is_same_v<Source, source::weights>) {
-            static_assert(read<Source>, "tally: weights(...) was given but no metric counts by weight: use weighted<M>");
+            static_assert(read<Source>,
+                          "tally: weights(...) was given but no metric counts by weight: use weighted<M>");
         } else {
             static_assert(read<Source>, "tally: update was given an input that no metric of this tracker asks for");
         }

@@ -116,9 +116,8 @@ T const* load(counting_view const& view, std::size_t first, std::size_t n, T* bu
 
 template <class T>
 T const* load(dynamic_view<1> const& view, std::size_t first, std::size_t n, T* buffer) {
-    return tally::detail::with_element_type(view.type, [&]<class E>() -> T const* {
-        return load<T>(tally::detail::typed<E>(view), first, n, buffer);
-    });
+    return tally::detail::with_element_type(
+        view.type, [&]<class E>() -> T const* { return load<T>(tally::detail::typed<E>(view), first, n, buffer); });
 }
 
 /// Columns [first, first + n) of one row of a matrix as T, always into the buffer.
@@ -131,9 +130,8 @@ void load_row(matrix_view<E> const& view, std::size_t row, std::size_t first, st
 
 template <class T>
 void load_row(dynamic_view<2> const& view, std::size_t row, std::size_t first, std::size_t n, T* buffer) {
-    tally::detail::with_element_type(view.type, [&]<class E>() {
-        load_row<T>(tally::detail::typed<E>(view), row, first, n, buffer);
-    });
+    tally::detail::with_element_type(
+        view.type, [&]<class E>() { load_row<T>(tally::detail::typed<E>(view), row, first, n, buffer); });
 }
 
 } // namespace tally::host::detail

@@ -26,15 +26,15 @@ inline constexpr unsigned needs_of_role = 0;
 template <bool S>
 inline constexpr unsigned needs_of_role<S, predicted_class> = +row_need::arg_max;
 template <bool S>
-inline constexpr unsigned needs_of_role<S, target_rank> = row_need::target_rank | row_need::target_score | row_need::max_score;
+inline constexpr unsigned needs_of_role<S, target_rank> =
+    row_need::target_rank | row_need::target_score | row_need::max_score;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, target_log_probability<T>> =
     S ? row_need::target_score | row_need::log_sum_exp : +row_need::target_score;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, target_probability<T>> = needs_of_role<S, target_log_probability<T>>;
 template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, max_probability<T>> =
-    S ? +row_need::log_sum_exp : +row_need::max_score;
+inline constexpr unsigned needs_of_role<S, max_probability<T>> = S ? +row_need::log_sum_exp : +row_need::max_score;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, squared_probabilities<T>> = S ? +row_need::sum_squares : 0U;
 template <bool S, class T>
@@ -123,7 +123,8 @@ struct row_role_of<FromScores, target_rank, S> {
     static rank_of_target get(row_tile<S> const& tile, row_block<S> const& rows, std::int32_t const* targets,
                               std::size_t i) {
         auto const has_nan = tile.max_score[i] != tile.max_score[i];
-        return {targets[i],           static_cast<std::int32_t>(rows.columns), tile.greater[i], tile.equal_before[i],
+        return {targets[i],          static_cast<std::int32_t>(rows.columns),
+                tile.greater[i],     tile.equal_before[i],
                 tile.equal_after[i], has_nan};
     }
 };

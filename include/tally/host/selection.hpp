@@ -28,9 +28,8 @@ std::size_t list_unmasked(vector_view<T> const& mask, std::size_t first, std::si
     return count;
 }
 inline std::size_t list_unmasked(dynamic_view<1> const& mask, std::size_t first, std::size_t n, std::uint32_t* kept) {
-    return tally::detail::with_element_type(mask.type, [&]<class T>() {
-        return list_unmasked(tally::detail::typed<T>(mask), first, n, kept);
-    });
+    return tally::detail::with_element_type(
+        mask.type, [&]<class T>() { return list_unmasked(tally::detail::typed<T>(mask), first, n, kept); });
 }
 template <class View>
     requires(View::rank == 2)

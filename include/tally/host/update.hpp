@@ -54,9 +54,8 @@ inline constexpr bool from_matrix = [] {
 }();
 
 template <class C, class Inputs>
-inline constexpr bool samples_are_cells = []<class... R>(type_list<R...>) {
-    return (from_matrix<R, Inputs> || ...);
-}(roles_of<C>{});
+inline constexpr bool samples_are_cells =
+    []<class... R>(type_list<R...>) { return (from_matrix<R, Inputs> || ...); }(roles_of<C>{});
 
 /// Keeps the types T of a list for which Predicate<T>::value.
 template <template <class> class Predicate, class... T>
@@ -88,9 +87,8 @@ class updater<M, type_list<C...>, Given...> {
     static constexpr unsigned row_needs = []<class... R>(type_list<R...>) {
         return ((is_element<R, inputs_type> ? 0U : needs_of_role<from_scores, R>) | ... | 0U);
     }(all_roles{});
-    static constexpr bool uses_rows = any_row_role || []<class... R>(type_list<R...>) {
-        return (needs_class_probability<R> || ...);
-    }(all_roles{});
+    static constexpr bool uses_rows =
+        any_row_role || []<class... R>(type_list<R...>) { return (needs_class_probability<R> || ...); }(all_roles{});
 
     template <class R>
     using is_row_slot = std::bool_constant<!from_matrix<R, inputs_type>>;
@@ -158,8 +156,8 @@ private:
         using view_type = std::remove_cvref_t<decltype(view)>;
         if constexpr (!tally::detail::is_dynamic_v<view_type>) {
             f.template operator()<feature_type<typename view_type::element_type>>();
-        } else if (tally::detail::with_element_type(
-                       view.type, []<class E>() { return std::is_same_v<feature_type<E>, float>; })) {
+        } else if (tally::detail::with_element_type(view.type,
+                                                    []<class E>() { return std::is_same_v<feature_type<E>, float>; })) {
             f.template operator()<float>();
         } else {
             f.template operator()<double>();

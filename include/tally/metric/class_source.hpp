@@ -23,9 +23,9 @@
 // multilabel<Count, Threshold, Labels, T>.
 #pragma once
 
-#include <tally/layout/table.hpp>
 #include <tally/core/result.hpp>
 #include <tally/core/weighting.hpp>
+#include <tally/layout/table.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -70,8 +70,7 @@ struct mean_loss {
         }
     }
     TALLY_HD static constexpr result<double> finalize(state const& s) {
-        return ratio(s.total, s.samples)
-            .with_dropped(detail::dropped_of<Nan>(s.nans.value()) + s.undefined.value());
+        return ratio(s.total, s.samples).with_dropped(detail::dropped_of<Nan>(s.nans.value()) + s.undefined.value());
     }
 };
 

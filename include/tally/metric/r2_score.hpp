@@ -84,8 +84,7 @@ struct explained_variance {
     using with_weighting = explained_variance<T, Nan, Other>;
 
     TALLY_HD static constexpr result<double> finalize(typename counters::state const& s) {
-        return detail::explained_share(s.errors.m2(), s.targets)
-            .with_dropped(detail::dropped_of<Nan>(s.nans.value()));
+        return detail::explained_share(s.errors.m2(), s.targets).with_dropped(detail::dropped_of<Nan>(s.nans.value()));
     }
 };
 

@@ -104,8 +104,7 @@ struct weighted_mean_absolute_percentage_error {
                           when(missing, one));
     }
     TALLY_HD static constexpr result<double> finalize(state const& s) {
-        auto const share =
-            s.samples.value() == 0 ? result<double>(reason::no_samples) : ratio(s.errors, s.targets);
+        auto const share = s.samples.value() == 0 ? result<double>(reason::no_samples) : ratio(s.errors, s.targets);
         return share.with_dropped(detail::dropped_of<Nan>(s.nans.value()));
     }
 };

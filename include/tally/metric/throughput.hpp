@@ -40,8 +40,7 @@ struct throughput {
         bool const possible = std::is_unsigned_v<Items> || items.value - items.value == Items{};
         bool const forward = std::is_unsigned_v<Items> || items.value > Items{} || items.value == Items{};
         bool const keep = possible && forward && seconds.value >= 0.0 && seconds.value - seconds.value == 0.0;
-        return contribute(when(keep, items.value), when(keep, seconds.value),
-                          when(!keep, one));
+        return contribute(when(keep, items.value), when(keep, seconds.value), when(!keep, one));
     }
     TALLY_HD static constexpr result<double> finalize(state const& s) {
         auto const rate = s.seconds.deposits() == 0 ? result<double>(reason::no_samples) : ratio(s.items, s.seconds);

@@ -57,9 +57,8 @@ auto metric_fingerprints(states_of<M> const& states, type_list<Named...>) {
     return std::array<metric_fingerprint, sizeof...(Named)>{[&] {
         using metric = typename Named::metric;
         auto const name = is_collection_v<M> ? Named::name.view() : type_name<metric>();
-        return metric_fingerprint{
-            name, hash_state(hasher{}.add(Named::name.view()).add(type_spelling<metric>()),
-                             states.template get<plan<M>::template counter_index<metric> + 1>())};
+        return metric_fingerprint{name, hash_state(hasher{}.add(Named::name.view()).add(type_spelling<metric>()),
+                                                   states.template get<plan<M>::template counter_index<metric> + 1>())};
     }()...};
 }
 

@@ -27,9 +27,9 @@ inline constexpr std::uint32_t snapshot_version = 1;
 
 /// What a snapshot says about itself.
 struct snapshot_info {
-    std::uint32_t version;           ///< format version
-    std::uint64_t layout;            ///< layout_hash of the metric or collection
-    std::uint64_t replicas;          ///< how many replicas its state covers
+    std::uint32_t version;            ///< format version
+    std::uint64_t layout;             ///< layout_hash of the metric or collection
+    std::uint64_t replicas;           ///< how many replicas its state covers
     std::vector<std::string> metrics; ///< names, in the order of the collection
 };
 
