@@ -148,18 +148,18 @@ struct indexed_buffer {
 };
 template <class... X, std::size_t... Index>
 struct contribution_buffers<type_list<X...>, std::index_sequence<Index...>> : indexed_buffer<Index, X>... {
-    void set(std::size_t i, contribution<X...> const& c, std::uint32_t (&kept)[sizeof...(X)]) {
+    void set(std::size_t i, contribution<X...> const& c, std::uint32_t* kept) {
         (this->indexed_buffer<Index, X>::buffer.set(i, tally::detail::slot<Index>(c), kept[Index]), ...);
     }
     void mark(std::size_t i, contribution<X...> const& c) {
         (this->indexed_buffer<Index, X>::buffer.mark(i, tally::detail::slot<Index>(c)), ...);
     }
     template <bool Weighted>
-    static bool any_mixed(std::uint32_t const (&kept)[sizeof...(X)], std::size_t n) {
+    static bool any_mixed(std::uint32_t const* kept, std::size_t n) {
         return (contribution_buffer<X>::template is_mixed<Weighted>(kept[Index], n) || ...);
     }
     template <class State, class... Weights>
-    void deposit_into(State& state, std::size_t n, std::uint32_t const (&kept)[sizeof...(X)], Weights... weights) {
+    void deposit_into(State& state, std::size_t n, std::uint32_t const* kept, Weights... weights) {
         with_fields(state, [&](auto&... field) {
             (this->indexed_buffer<Index, X>::buffer.deposit_into(field, weights..., n, kept[Index]), ...);
         });

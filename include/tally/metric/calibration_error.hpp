@@ -86,10 +86,10 @@ TALLY_HD result<double> calibration_value(calibration_state<Bins, Sum, Weighting
     double total = 0;
     for (std::size_t b = 0; b < Bins; ++b) {
         auto const samples = number_of(s.samples(b));
+        all.merge(s.samples(b));
         if (samples == 0.0) {
             continue;
         }
-        all.merge(s.samples(b));
         auto const gap = std::fabs(number_of(s.hits(b)) - number_of(s.confidence(b))); // times samples
         if constexpr (std::is_same_v<Norm, norm::l1>) {
             total += gap;
