@@ -243,6 +243,13 @@ TEST_CASE("snapshot: sizes inside are checked against the buffer, whatever they 
     std::memcpy(words, saved.data() + sums, sizeof(words));
     CHECK(refusal(sealed(with(with(saved, sums, words[0] - 1), sums + 8, words[1] + 1))) ==
           "snapshot refused: damaged: its sizes don't fit its layout");
+    // A metric more, and a line more: everything else adds up.
+    std::uint64_t lines = 0;
+    std::memcpy(&lines, saved.data() + metrics, sizeof(lines));
+    auto longer = with(saved, metrics, lines + 1);
+    longer.insert(longer.begin() + 72, 64, std::byte{0});
+    CHECK(refusal(sealed(with(longer, 16, std::uint64_t{longer.size()}))) ==
+          "snapshot refused: damaged: its sizes don't fit its layout");
 }
 
 TEST_CASE("snapshot: another metric, name, policy or shape is refused by the name of the metric") {

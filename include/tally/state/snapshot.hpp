@@ -148,7 +148,8 @@ void require_layout(snapshot_parts const& parts, states_of<M> const& states) {
         }
         refuse("another layout: written with another version of the library");
     }
-    if (parts.header.sums != lanes.sums || parts.header.maxes != lanes.maxes || parts.header.bytes != lanes.bytes) {
+    if (parts.header.metrics != metric_fingerprints<M>(states).size() || parts.header.sums != lanes.sums ||
+        parts.header.maxes != lanes.maxes || parts.header.bytes != lanes.bytes) {
         refuse("damaged: its sizes don't fit its layout");
     }
 }
