@@ -8,12 +8,13 @@
 #include <tally/core/metric.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/host/evaluate.hpp>
-#include <tally/host/input_set.hpp>
 #include <tally/host/load.hpp>
 #include <tally/host/row_stage.hpp>
 #include <tally/host/selection.hpp>
 #include <tally/host/slots.hpp>
 #include <tally/state/store.hpp>
+#include <tally/update/input_set.hpp>
+#include <tally/update/role_plan.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -42,24 +43,13 @@ struct workspace {
 
 namespace detail {
 
-template <class R, class Inputs>
-inline constexpr bool from_matrix = [] {
-    if constexpr (R::kind == role_kind::cell) {
-        return true;
-    } else if constexpr (is_element<R, Inputs>) {
-        return Inputs::template is_matrix<typename source_of<R>::type>;
-    } else {
-        return false;
-    }
-}();
-
-template <class C, class Inputs>
-inline constexpr bool samples_are_cells =
-    []<class... R>(type_list<R...>) { return (from_matrix<R, Inputs> || ...); }(roles_of<C>{});
-
-/// Keeps the types T of a list for which Predicate<T>::value.
-template <template <class> class Predicate, class... T>
-using filter_t = concat_t<std::conditional_t<Predicate<T>::value, type_list<T>, type_list<>>...>;
+using tally::detail::feature_type;
+using tally::detail::from_matrix;
+using tally::detail::input_set;
+using tally::detail::is_element;
+using tally::detail::needs_class_probability;
+using tally::detail::role_kind;
+using tally::detail::source_of;
 
 template <class M, class Counters, class... Given>
 class updater;
@@ -68,58 +58,21 @@ template <class M, class... C, class... Given>
 class updater<M, type_list<C...>, Given...> {
     using inputs_type = input_set<Given...>;
     using counters = type_list<C...>;
-    using all_roles = unique_t<concat_t<all_roles_of<C>...>>;
-
-    template <class T>
-    using is_cell_counter = std::bool_constant<samples_are_cells<T, inputs_type>>;
-    template <class T>
-    using is_row_counter = std::bool_constant<!samples_are_cells<T, inputs_type>>;
-    using cell_counters = filter_t<is_cell_counter, C...>;
-    using row_counters = filter_t<is_row_counter, C...>;
-
-    static constexpr bool from_scores = inputs_type::template has<source::scores>;
-    static constexpr bool any_target_needed = []<class... R>(type_list<R...>) {
-        return (needs_target<R> || ...);
-    }(all_roles{});
-    static constexpr bool any_row_role = []<class... R>(type_list<R...>) {
-        return ((R::kind == role_kind::row && !is_element<R, inputs_type>) || ...);
-    }(all_roles{});
-    static constexpr unsigned row_needs = []<class... R>(type_list<R...>) {
-        return ((is_element<R, inputs_type> ? 0U : needs_of_role<from_scores, R>) | ... | 0U);
-    }(all_roles{});
-    static constexpr bool uses_rows =
-        any_row_role || []<class... R>(type_list<R...>) { return (needs_class_probability<R> || ...); }(all_roles{});
-
-    template <class R>
-    using is_row_slot = std::bool_constant<!from_matrix<R, inputs_type>>;
-    template <class List>
-    struct row_slot_roles;
-    template <class... R>
-    struct row_slot_roles<type_list<R...>> {
-        using type = filter_t<is_row_slot, R...>;
-    };
-    /// Roles with one value a row.
-    using sample_roles =
-        unique_t<concat_t<typename row_slot_roles<all_roles>::type,
-                          std::conditional_t<any_target_needed, type_list<target<class_index>>, type_list<>>>>;
-    template <class List>
-    struct roles_of_counters;
-    template <class... K>
-    struct roles_of_counters<type_list<K...>> {
-        using type = unique_t<concat_t<all_roles_of<K>...>>;
-    };
-    /// Roles of the metrics whose samples are matrix elements.
-    using cell_roles = typename roles_of_counters<cell_counters>::type;
-    static constexpr bool complete = role_check<inputs_type, all_roles>::run(typename inputs_type::sources{});
+    using roles = tally::detail::role_plan<counters, inputs_type>;
+    using sample_roles = typename roles::sample_roles;
+    using cell_roles = typename roles::cell_roles;
+    using row_counters = typename roles::row_counters;
+    using cell_counters = typename roles::cell_counters;
+    static constexpr bool from_scores = roles::from_scores;
+    static constexpr bool any_target_needed = roles::any_target_needed;
+    static constexpr unsigned row_needs = roles::row_needs;
+    static constexpr bool uses_rows = roles::uses_rows;
+    static constexpr bool complete = roles::complete;
 
 public:
     explicit updater(inputs_type const& inputs) : inputs_{inputs} {
         if constexpr (complete) {
-            check_elements(all_roles{});
-            if constexpr (uses_rows) {
-                using rows = typename inputs_type::row_source;
-                require_fit<double>(inputs_.template view<rows>(), rows::call.text);
-            }
+            roles::check(inputs_);
             samples_ = inputs_.samples();
             columns_ = inputs_.columns();
         }
@@ -161,33 +114,6 @@ private:
             f.template operator()<float>();
         } else {
             f.template operator()<double>();
-        }
-    }
-
-    template <class... R>
-    void check_elements(type_list<R...>) const {
-        (check_element<R>(), ...);
-    }
-    template <class R>
-    void check_element() const {
-        if constexpr (is_element<R, inputs_type>) {
-            using wanted = typename source_of<R>::type;
-            if constexpr (inputs_type::template has<wanted>) {
-                auto const& view = inputs_.template view<wanted>();
-                require_fit<typename R::value_type, wanted>(view, wanted::call.text);
-                if constexpr (std::is_same_v<R, predicted_class>) {
-                    require_labels(view);
-                }
-            }
-        }
-        if constexpr (R::kind == role_kind::pairs) {
-            require_fit<typename R::value_type::prediction_type>(inputs_.template view<source::predictions>(),
-                                                                 source::predictions::call.text);
-            require_fit<class_index>(inputs_.template view<source::targets>(), source::targets::call.text);
-        }
-        if constexpr (needs_target<R> && inputs_type::template has<source::targets>) {
-            static_assert(!inputs_type::template is_matrix<source::targets>,
-                          "tally: with scores, targets(...) must hold one label a row");
         }
     }
 
@@ -293,7 +219,7 @@ private:
         row_slots.for_each([&]<class R>(slot<R>& s) {
             if constexpr (R::kind == role_kind::row && !is_element<R, inputs_type>) {
                 for (std::size_t i = 0; i < n; ++i) {
-                    s.buffer[i] = row_role_of<from_scores, R, S>::get(tile, rows, targets, i);
+                    s.buffer[i] = role_of_tile<from_scores, R>(tile, rows, targets, i);
                 }
                 s.data = s.buffer;
             }

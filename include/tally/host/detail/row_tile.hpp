@@ -1,30 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vocabulary of row features: which ones there are (`row_need`) and where they go (`row_tile`). Public through
-// tally/host/row_features.hpp, which says what each one is for special rows; a header of its own because the kernels
-// need it as well.
+// Where the row features of a tile go (`row_tile`). Public through tally/host/row_features.hpp, which says what each one
+// is for special rows; a header of its own because the kernels need it as well.
 #pragma once
+
+#include <tally/update/row_need.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace tally::host {
 
-/// What to compute. Combine with `|`; a single one becomes a template argument by unary `+`.
-enum class row_need : unsigned {
-    arg_max = 1,
-    max_score = 2,
-    target_rank = 4, // greater, equal_before, equal_after
-    target_score = 8,
-    log_sum_exp = 16, // its two parts, max_score and log_sum
-    sum_squares = 32,
-};
-
-[[nodiscard]] constexpr unsigned operator+(row_need need) noexcept { return static_cast<unsigned>(need); }
-[[nodiscard]] constexpr unsigned operator|(row_need a, row_need b) noexcept { return +a | +b; }
-[[nodiscard]] constexpr unsigned operator|(unsigned a, row_need b) noexcept { return a | +b; }
-[[nodiscard]] constexpr bool has(unsigned needs, row_need need) noexcept { return (needs & +need) != 0; }
+using tally::has;
+using tally::row_need;
 
 inline constexpr std::size_t tile_rows = 64;
 
@@ -52,16 +41,7 @@ struct row_sums {
     T exp_squares[tile_rows]; // sum of its squares
 };
 
-/// A set of needs, taken apart for `if constexpr`.
-template <unsigned Needs>
-struct needs_of {
-    static constexpr bool arg_max = has(Needs, row_need::arg_max);
-    static constexpr bool rank = has(Needs, row_need::target_rank);
-    static constexpr bool squares = has(Needs, row_need::sum_squares);
-    static constexpr bool exps = squares || has(Needs, row_need::log_sum_exp);
-    static constexpr bool top = arg_max || exps || has(Needs, row_need::max_score);
-    static constexpr bool target = rank || has(Needs, row_need::target_score);
-};
+using tally::detail::needs_of;
 
 [[nodiscard]] constexpr bool in_range(std::int32_t target, std::size_t columns) noexcept {
     return target >= 0 && static_cast<std::size_t>(target) < columns;

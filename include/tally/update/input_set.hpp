@@ -18,12 +18,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace tally::host::detail {
-
-using tally::detail::concat_t;
-using tally::detail::contains_v;
-using tally::detail::role_kind;
-using tally::detail::unique_t;
+namespace tally::detail {
 
 template <class R>
 inline constexpr bool needs_target = std::is_same_v<R, target_rank>;
@@ -54,13 +49,13 @@ public:
 
     template <class Source>
     [[nodiscard]] auto const& view() const {
-        constexpr auto index = tally::detail::index_of_v<sources, Source>;
+        constexpr auto index = index_of_v<sources, Source>;
         return std::get<index>(inputs_).view;
     }
     template <class Source>
     static constexpr bool is_matrix = [] {
         if constexpr (has<Source>) {
-            using input = std::tuple_element_t<tally::detail::index_of_v<sources, Source>, std::tuple<Given...>>;
+            using input = std::tuple_element_t<index_of_v<sources, Source>, std::tuple<Given...>>;
             return input::view_type::rank == 2;
         } else {
             return false;
@@ -81,7 +76,7 @@ public:
         std::string_view matrix;
         auto const check = [&]<class Source, class View>(given<Source, View> const& input) {
             if constexpr (!std::is_same_v<View, counting_view>) {
-                auto const size = tally::detail::samples_in(input.view);
+                auto const size = samples_in(input.view);
                 if (!first_sized.empty() && size != n) {
                     throw shape_error(describe(first_sized, n) + " but " + describe(Source::call.view(), size));
                 }
@@ -89,7 +84,7 @@ public:
                 n = size;
             }
             if constexpr (View::rank == 2) {
-                auto const width = tally::detail::columns_in(input.view);
+                auto const width = columns_in(input.view);
                 if (!matrix.empty() && width != columns) {
                     throw shape_error(describe(matrix, columns, " columns") + " but " +
                                       describe(Source::call.view(), width, " columns"));
@@ -107,7 +102,7 @@ public:
         std::size_t columns = 0;
         auto const look = [&]<class Source, class View>(given<Source, View> const& input) {
             if constexpr (View::rank == 2) {
-                columns = tally::detail::columns_in(input.view);
+                columns = columns_in(input.view);
             }
         };
         std::apply([&](auto const&... input) { (look(input), ...); }, inputs_);
@@ -193,15 +188,15 @@ consteval bool require_role() {
 template <class View>
 void require_labels(View const& view) {
     using element = typename View::element_type;
-    if constexpr (tally::detail::is_dynamic_v<View>) {
-        tally::detail::with_element_type(view.type, [&]<class E>() {
-            if constexpr (std::is_floating_point_v<tally::detail::widened_t<E>>) {
-                throw shape_error("predictions(...) of type " + tally::detail::to_string(view.type) +
+    if constexpr (is_dynamic_v<View>) {
+        with_element_type(view.type, [&]<class E>() {
+            if constexpr (std::is_floating_point_v<widened_t<E>>) {
+                throw shape_error("predictions(...) of type " + to_string(view.type) +
                                   " are numbers, not labels: use accuracy<binary<>> or give scores(...)");
             }
         });
     } else if constexpr (tally::element<element>) {
-        static_assert(!std::is_floating_point_v<tally::detail::widened_t<element>>,
+        static_assert(!std::is_floating_point_v<widened_t<element>>,
                       "tally: predictions(...) are numbers, not labels: use accuracy<binary<>> or give scores(...)");
     }
 }
@@ -232,7 +227,7 @@ struct weight_roles<by_weight<T>> {
 
 /// All roles that counters C ask for, the weight included if they count by weight.
 template <class C>
-using all_roles_of = concat_t<roles_of<C>, typename weight_roles<typename tally::detail::weighting_of<C>::type>::type>;
+using all_roles_of = concat_t<roles_of<C>, typename weight_roles<typename weighting_of<C>::type>::type>;
 
 template <class Inputs, class Roles>
 struct role_check;
@@ -261,4 +256,4 @@ struct role_check<Inputs, type_list<R...>> {
     }
 };
 
-} // namespace tally::host::detail
+} // namespace tally::detail
