@@ -30,6 +30,7 @@ struct collection {};
 template <fixed_string Name>
 struct metric_name {
     static constexpr auto name = Name;
+    static constexpr bool selects_metric = true;
 };
 
 inline namespace literals {

@@ -27,11 +27,11 @@ public:
     explicit results(states_of<M> states) : states_{std::move(states)} {}
 
     /// The value of one metric of a collection: result["loss"_metric]. Misspelt names do not compile.
-    template <fixed_string Name>
-        requires detail::is_collection_v<M>
-    [[nodiscard]] auto operator[](metric_name<Name>) const {
+    template <class Name> // a metric_name; nvcc does not deduce the string itself
+        requires(detail::is_collection_v<M> && Name::selects_metric)
+    [[nodiscard]] auto operator[](Name) const {
         using entries = typename plan::entries;
-        constexpr auto index = detail::find_name<Name>(entries{});
+        constexpr auto index = detail::find_name<Name::name>(entries{});
         static_assert(index < entries::size, "tally: the collection has no metric of this name");
         if constexpr (index < entries::size) {
             return finalized<typename detail::at_t<entries, index>::metric>();

@@ -73,13 +73,13 @@ public:
     }
     template <class X>
         requires accepts<Acc, X>
-    TALLY_HD constexpr void deposit_block(X const* x, std::size_t n) {
+    constexpr void deposit_block(X const* x, std::size_t n) {
         tally::deposit_block(accumulator_, x, n);
         deposits_ += n;
     }
     template <class X, class Weight>
         requires accepts_weighted<Acc, X, Weight>
-    TALLY_HD constexpr void deposit_block(X const* x, Weight const* weights, std::size_t n) {
+    constexpr void deposit_block(X const* x, Weight const* weights, std::size_t n) {
         tally::deposit_block(accumulator_, x, weights, n);
         deposits_ += n;
     }

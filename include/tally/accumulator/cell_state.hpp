@@ -9,6 +9,7 @@
 #include <tally/core/accumulator.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/fields.hpp>
+#include <tally/core/parts.hpp>
 #include <tally/core/wire.hpp>
 
 #include <cstddef>
@@ -34,6 +35,10 @@ TALLY_HD constexpr void deposit_one(Field& field, optional_contribution<X> const
 template <class... F>
 consteval bool all_travel_as_words(type_list<F...>) {
     return (travels_as_words<F> && ...);
+}
+template <class... F>
+consteval bool all_merge_by_parts(type_list<F...>) {
+    return (merges_by_parts<F> && ...);
 }
 template <class... F>
 consteval bool all_accumulators(type_list<F...>) {
@@ -62,6 +67,11 @@ public:
         requires(detail::all_travel_as_words(field_types<State>{}))
     TALLY_HD constexpr void travel(Archive& archive) {
         with_fields(state_, [&](auto&... field) { (field.travel(archive), ...); });
+    }
+    template <class Archive>
+        requires(detail::all_merge_by_parts(field_types<State>{}))
+    TALLY_HD constexpr void parts(Archive& archive) {
+        with_fields(state_, [&](auto&... field) { (detail::visit_parts(field, archive), ...); });
     }
     [[nodiscard]] TALLY_HD constexpr State const& state() const { return state_; }
 

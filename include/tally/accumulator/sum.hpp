@@ -67,6 +67,12 @@ public:
         value_ = static_cast<T>(word);
     }
 
+    template <class Archive>
+        requires std::same_as<T, float> || std::same_as<T, double>
+    TALLY_HD constexpr void parts(Archive& archive) {
+        archive.add(value_);
+    }
+
     [[nodiscard]] TALLY_HD constexpr T value() const { return value_; }
     [[nodiscard]] constexpr bool operator==(sum const&) const = default;
 

@@ -44,6 +44,12 @@ public:
         deposits_ += other.deposits_;
     }
 
+    template <class Archive>
+    TALLY_HD constexpr void parts(Archive& archive) {
+        total_.parts(archive);
+        archive.sum(deposits_);
+    }
+
     [[nodiscard]] TALLY_HD constexpr double value() const { return total_.value(); }
     [[nodiscard]] TALLY_HD constexpr std::uint64_t deposits() const { return deposits_; }
     [[nodiscard]] TALLY_HD constexpr bool empty() const { return deposits_ == 0; }

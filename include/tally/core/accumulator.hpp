@@ -45,7 +45,7 @@ concept accepts_weighted = requires(Acc& into, X const& x, Weight const& w) { in
 /// Takes n contributions: the accumulator's own block path if it has one, else one by one. A block is a pointer, or a
 /// pair_block for pairs.
 template <class Acc, class Block>
-TALLY_HD constexpr void deposit_block(Acc& into, Block contributions, std::size_t n) {
+constexpr void deposit_block(Acc& into, Block contributions, std::size_t n) {
     if constexpr (requires { into.deposit_block(contributions, n); }) {
         into.deposit_block(contributions, n);
     } else {
@@ -57,7 +57,7 @@ TALLY_HD constexpr void deposit_block(Acc& into, Block contributions, std::size_
 
 /// Takes n weighted contributions.
 template <class Acc, class Block, class Weight>
-TALLY_HD constexpr void deposit_block(Acc& into, Block contributions, Weight const* weights, std::size_t n) {
+constexpr void deposit_block(Acc& into, Block contributions, Weight const* weights, std::size_t n) {
     if constexpr (requires { into.deposit_block(contributions, weights, n); }) {
         into.deposit_block(contributions, weights, n);
     } else {

@@ -37,8 +37,8 @@ using storage_of = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>
 
 /// lane_count<T> elements of X from memory, converted to T. (Vectors go by reference: passing them by value would depend
 /// on the instruction set.)
-template <class T, class X>
-inline void load_lanes(X const* from, lanes<T>& to) {
+template <class T, class X, class Lanes> // Lanes: lanes<T>, which nvcc can't deduce
+inline void load_lanes(X const* from, Lanes& to) {
     if constexpr (std::is_same_v<T, X>) {
         std::memcpy(&to, from, sizeof(to));
     } else {

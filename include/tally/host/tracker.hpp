@@ -8,6 +8,7 @@
 #include <tally/collection.hpp>
 #include <tally/comm/combine.hpp>
 #include <tally/comm/communicator.hpp>
+#include <tally/comm/restore.hpp>
 #include <tally/host/execution.hpp>
 #include <tally/host/update.hpp>
 #include <tally/results.hpp>
@@ -16,10 +17,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <optional>
 #include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -116,21 +115,7 @@ public:
     /// refused, every replica throws snapshot_error with the reason and keeps its state.
     template <host_communicator Communicator>
     void restore(Communicator& communicator, std::span<std::byte const> buffer) {
-        auto states = blank_;
-        std::string refusal;
-        if (communicator.rank() == 0) {
-            try {
-                states = restore_states<M>(buffer, blank_);
-            } catch (std::exception const& refused) {
-                refusal = refused.what();
-                refusal = refusal.empty() ? "snapshot refused" : refusal;
-            }
-        }
-        auto const reason = tally::detail::text_of_root(communicator, refusal);
-        if (!reason.empty()) {
-            throw snapshot_error(reason);
-        }
-        assign(states);
+        assign(tally::detail::restore_states_of_root<M>(communicator, buffer, blank_));
     }
 
     /// Back to "never updated".

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The states of a tracker on its device, with everything that updates need: allocated at construction, in one piece.
+#pragma once
+
+#include <tally/core/errors.hpp>
+#include <tally/cuda/device.hpp>
+#include <tally/cuda/memory.hpp>
+#include <tally/cuda/pending.cuh>
+#include <tally/cuda/profiling.hpp>
+#include <tally/cuda/state_layout.hpp>
+#include <tally/cuda/tuning.hpp>
+#include <tally/cuda/update.cuh>
+#include <tally/state/store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace tally::cuda::detail {
+
+/// Sets the record and all cells to their identity.
+template <class... Id>
+__global__ void reset_kernel(__grid_constant__ state_access<type_list<Id...>> const states) {
+    using fields = type_list<Id...>;
+    auto const first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    auto const step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    if (first == 0) {
+        *states.resident = scalar_record<fields>{};
+    }
+    auto const clear = [&]<class Wanted>() {
+        if constexpr (Wanted::is_table) {
+            using cell_type = typename Wanted::type::cell_type;
+            auto const& slot = states.tables.template of<Wanted>();
+            auto const cells = slot.shape.cells();
+            for (auto i = first; i < cells; i += step) {
+                store_cell<cell_type>(slot.cells + i * bytes_of_cell<cell_type>(), cell_type{});
+            }
+        }
+    };
+    (clear.template operator()<Id>(), ...);
+}
+
+template <class M, class Tuning>
+class resident {
+    using layout = state_layout<M>;
+    using fields = typename layout::fields;
+    using scalars = typename layout::scalars;
+
+public:
+    template <class... Sizes>
+    resident(cudaStream_t stream, std::tuple<Sizes...> const& sizes)
+        : traits_{device_traits::of(current_device())}, blank_{sizes}, last_stream_{stream} {
+        auto const image = layout::bytes(blank_);
+        partials_ = static_cast<std::uint64_t>(traits_.multiprocessors) *
+                    static_cast<std::uint64_t>(Tuning::select(traits_.compute_capability).blocks_per_multiprocessor);
+        auto const locks = layout::padded(layout::locks(blank_) * sizeof(unsigned));
+        auto const ticket = layout::padded(sizeof(unsigned));
+        memory_ = device_buffer(image + locks + ticket + partials_ * sizeof(scalars));
+        image_bytes_ = image;
+
+        auto* next = memory_.data();
+        states_.resident = reinterpret_cast<scalars*>(next);
+        states_.ticket = reinterpret_cast<unsigned*>(next + image + locks);
+        states_.partials = reinterpret_cast<scalars*>(next + image + locks + ticket);
+        states_.samples_before_flush = Tuning::select(traits_.compute_capability).samples_before_flush;
+        place_tables(next + layout::padded(sizeof(scalars)), reinterpret_cast<unsigned*>(next + image));
+        check(cudaMemsetAsync(next + image, 0, locks + ticket, stream), "cudaMemsetAsync", stream);
+        reset(stream);
+    }
+    resident(resident const&) = delete;
+    resident& operator=(resident const&) = delete;
+    ~resident() = default;
+
+    template <class Pass, class... View>
+    void update(cudaStream_t stream, Pass const& pass, View const&... views) {
+        profiling_range const range{"tally update"};
+        device_guard const guard{traits_.device};
+        constexpr auto checks = Tuning::select(0).pointers;
+        if (checks == pointer_check::every_update || (checks == pointer_check::first_update && !pointers_checked_)) {
+            (check_pointer(views), ...);
+            pointers_checked_ = true;
+        }
+        follow(stream);
+        pass.launch(launch_target<fields>{traits_, cache_, states_, partials_}, stream);
+    }
+
+    void reset(cudaStream_t stream) {
+        device_guard const guard{traits_.device};
+        follow(stream);
+        constexpr unsigned threads = 256;
+        auto const blocks = std::clamp<std::size_t>(image_bytes_ / (threads * sizeof(std::uint64_t)), 1, 1024);
+        launch_reset(fields{}, static_cast<unsigned>(blocks), threads, stream);
+        check(cudaGetLastError(), "launch of the reset kernel", stream);
+    }
+
+    /// Copies the states to pinned memory, in stream order.
+    states_in_flight<M> copy_out(cudaStream_t stream) {
+        device_guard const guard{traits_.device};
+        follow(stream);
+        auto block = free_block();
+        check(cudaMemcpyAsync(block->memory.data(), memory_.data(), image_bytes_, cudaMemcpyDeviceToHost, stream),
+              "cudaMemcpyAsync", stream);
+        block->copied.record(stream);
+        return states_in_flight<M>(std::move(block), blank_);
+    }
+
+    /// Replaces the states. Waits until it is done.
+    void copy_in(cudaStream_t stream, states_of<M> const& states) {
+        device_guard const guard{traits_.device};
+        follow(stream);
+        auto const block = free_block();
+        layout::pack(states, block->memory.data());
+        check(cudaMemcpyAsync(memory_.data(), block->memory.data(), image_bytes_, cudaMemcpyHostToDevice, stream),
+              "cudaMemcpyAsync", stream);
+        block->copied.record(stream);
+        block->copied.wait();
+    }
+
+    [[nodiscard]] states_of<M> const& blank() const { return blank_; }
+    [[nodiscard]] int device() const { return traits_.device; }
+    [[nodiscard]] std::size_t device_bytes() const { return memory_.size(); }
+
+private:
+    void place_tables(std::byte* cells, unsigned* locks) {
+        auto const chosen = Tuning::select(traits_.compute_capability);
+        std::size_t shared = 0;
+        auto const limit = std::min(chosen.shared_table_bytes, traits_.shared_bytes - shared_for_reduction);
+        tally::detail::for_each_type(typename layout::tables{}, [&]<class Id>() {
+            using cell_type = typename Id::type::cell_type;
+            auto const& shape = layout::template field_of<Id>(blank_).shape();
+            auto& slot = states_.tables.template of<Id>();
+            slot.shape = shape;
+            slot.cells = cells;
+            slot.lock = locks;
+            slot.shared_offset = -1;
+            cells += layout::padded(shape.cells() * bytes_of_cell<cell_type>());
+            if (!by_parts<cell_type>) {
+                locks += shape.cells();
+            }
+            constexpr auto bytes = private_cell_bytes<Id>();
+            if constexpr (bytes != 0) {
+                auto const wanted = (shape.cells() * bytes + 15) / 16 * 16;
+                if (chosen.tables != table_strategy::global && shape.cells() <= limit / bytes &&
+                    shared + wanted <= limit) {
+                    slot.shared_offset = static_cast<std::int32_t>(shared);
+                    shared += wanted;
+                }
+            }
+        });
+        states_.private_bytes = static_cast<std::int32_t>(shared);
+    }
+
+    template <class... Id>
+    void launch_reset(type_list<Id...>, unsigned blocks, unsigned threads, cudaStream_t stream) {
+        reset_kernel<Id...><<<blocks, threads, 0, stream>>>(states_);
+    }
+
+    /// Work of this call comes after that of the last one, also on another stream.
+    void follow(cudaStream_t stream) {
+        if (stream == last_stream_) {
+            return;
+        }
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing", stream);
+        if (status == cudaStreamCaptureStatusNone) {
+            order_.record(last_stream_);
+            order_.hold_back(stream);
+            last_stream_ = stream;
+        }
+    }
+
+    std::shared_ptr<result_block> free_block() {
+        for (auto const& block : blocks_) {
+            if (block.use_count() == 1 && block->copied.ready()) {
+                return block;
+            }
+        }
+        blocks_.push_back(
+            std::make_shared<result_block>(result_block{pinned_buffer(image_bytes_), {}, traits_.device}));
+        return blocks_.back();
+    }
+
+    template <class View>
+    void check_pointer(View const& view) const {
+        if constexpr (requires { view.data; }) {
+            if (view.data == nullptr || traits_.reads_pageable_memory) {
+                return;
+            }
+            cudaPointerAttributes attributes{};
+            auto const code = cudaPointerGetAttributes(&attributes, view.data);
+            check(code, "cudaPointerGetAttributes");
+            if (attributes.type == cudaMemoryTypeUnregistered) {
+                throw shape_error("an input of cuda::tracker::update lies in host memory, which device " +
+                                  std::to_string(traits_.device) +
+                                  " can't read: pass device, managed or pinned memory");
+            }
+        }
+    }
+
+    /// Static shared memory of the kernels, at most; the rest may be used for copies of tables.
+    static constexpr std::size_t shared_for_reduction = 16 * 1024;
+
+    device_traits traits_;
+    states_of<M> blank_; // shapes, at identity
+    device_buffer memory_;
+    std::size_t image_bytes_ = 0;
+    state_access<fields> states_{};
+    std::uint64_t partials_ = 0;
+    launch_cache cache_;
+    event order_;
+    cudaStream_t last_stream_;
+    std::vector<std::shared_ptr<result_block>> blocks_;
+    bool pointers_checked_ = false;
+};
+
+} // namespace tally::cuda::detail
