@@ -28,11 +28,14 @@ public:
     template <class T>
     TALLY_HD constexpr void add(T&) {
         ++parts_;
+        ++floats_;
     }
     [[nodiscard]] TALLY_HD constexpr std::size_t parts() const { return parts_; }
+    [[nodiscard]] TALLY_HD constexpr std::size_t floats() const { return floats_; }
 
 private:
     std::size_t parts_ = 0;
+    std::size_t floats_ = 0;
 };
 
 template <class Acc>
@@ -51,12 +54,25 @@ TALLY_HD constexpr void visit_parts(Acc& accumulator, Archive& archive) {
 }
 
 template <merges_by_parts Acc>
-constexpr std::size_t count_parts() {
+TALLY_HD constexpr std::size_t count_parts() {
     part_counter counter;
     Acc identity{};
     visit_parts(identity, counter);
     return counter.parts();
 }
+
+/// Whether parts are integers only, so that the order of merging does not show.
+template <class Acc>
+inline constexpr bool merges_in_any_order = [] {
+    if constexpr (merges_by_parts<Acc>) {
+        part_counter counter;
+        Acc identity{};
+        visit_parts(identity, counter);
+        return counter.floats() == 0;
+    } else {
+        return false;
+    }
+}();
 
 /// Archive that stores parts one after the other, 8 bytes each.
 class part_writer {

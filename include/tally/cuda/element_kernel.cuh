@@ -73,13 +73,31 @@ struct element_samples<Count, input_pack<Given...>, std::index_sequence<Index...
         bool const whole = first >= 0 && static_cast<std::uint64_t>(first) + Chunk <= samples;
         (load_input<Index, Chunk>(first, samples, whole, whole && ((aligned >> Index) & 1U) != 0U, to), ...);
     }
-    /// The same for chunks that are known to lie inside.
-    template <int Chunk>
-    __device__ void load_whole(std::int64_t first, unsigned aligned, int to) {
-        (load_input<Index, Chunk>(first, 0, true, ((aligned >> Index) & 1U) != 0U, to), ...);
+    /// Loads all chunks of a tile that lies inside, `first_of(u)` being the first element of chunk u.
+    template <int Chunk, class First>
+    __device__ void load_whole(First const& first_of, unsigned aligned) {
+        (load_chunks<Index, Chunk>(first_of, ((aligned >> Index) & 1U) != 0U), ...);
     }
 
 private:
+    template <std::size_t I, int Chunk, class First>
+    __device__ void load_chunks(First const& first_of, bool aligned) {
+        auto const& view = inputs.template at<I>();
+        using view_type = std::remove_cvref_t<decltype(view)>;
+        if constexpr (element_bytes<view_type> != 0) {
+            if (aligned) {
+#pragma unroll
+                for (int u = 0; u < Count / Chunk; ++u) {
+                    load_aligned<Chunk>(view.data + first_of(u), elements<I>() + u * Chunk);
+                }
+                return;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            elements<I>()[i] = load_raw(view, static_cast<std::size_t>(first_of(i / Chunk) + i % Chunk));
+        }
+    }
     template <std::size_t I, int Chunk>
     __device__ void load_input(std::int64_t first, std::uint64_t samples, bool whole, bool aligned, int to) {
         auto const& view = inputs.template at<I>();
@@ -141,7 +159,7 @@ inline constexpr int threads_of = Tuning::select(compiled_arch).threads;
 
 /// Flattened: the elements are those of matrices, whose rows are what is counted as samples.
 template <class Counters, class Tuning, bool Flattened, class Arguments>
-__global__ void __launch_bounds__(threads_of<Tuning>) element_kernel(__grid_constant__ Arguments const arguments) {
+__global__ void __launch_bounds__(threads_of<Tuning>, 1) element_kernel(__grid_constant__ Arguments const arguments) {
     using inputs_type = typename Arguments::inputs_type;
     using fields = typename Arguments::fields_type;
     using indices = std::make_index_sequence<inputs_type::size>;
@@ -175,12 +193,9 @@ __global__ void __launch_bounds__(threads_of<Tuning>) element_kernel(__grid_cons
         };
         if (whole) {
             element_samples<shape.items(), inputs_type, indices> held{arguments.inputs, {}};
-#pragma unroll
-            for (int u = 0; u < shape.chunks; ++u) {
-                held.template load_whole<shape.chunk>(first_of(u), arguments.aligned, u * shape.chunk);
-            }
-            constexpr auto all = static_cast<std::uint32_t>((std::uint64_t{1} << shape.items()) - 1);
-            auto const keep = select_samples<shape.items(), !Flattened, inputs_type>(thread, held, all);
+            held.template load_whole<shape.chunk>(first_of, arguments.aligned);
+            auto const keep =
+                select_samples<shape.items(), !Flattened, inputs_type>(thread, held, all_of_tile<shape.items()>);
             evaluate<shape.items(), selects, Counters>(Counters{}, thread, held, keep);
         } else {
 #pragma unroll 1

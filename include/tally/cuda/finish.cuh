@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the threads' parts to the resident states, in the same launch: warps and then the block reduce each accumulator;
-// the last block to finish merges the blocks' records in block order, so a result does not depend on which block
-// was last. Private copies of tables are added to the tables.
+// From the threads' parts to the resident states, in the same launch: warps and then the block reduce each accumulator.
+// Integers are merged into the states by atomics; of what depends on the order (sums of floats, moments) the last block
+// merges the blocks' records in block order, so that nothing depends on which block came when.
 #pragma once
 
 #include <tally/cuda/state_layout.hpp>
@@ -21,9 +21,9 @@ inline constexpr int warp_size = 32;
 /// Where an update finds and leaves the states. Passed by value to the kernel.
 template <class Fields>
 struct state_access {
-    scalar_record<Fields>* resident;
-    scalar_record<Fields>* partials; ///< one for each block
-    unsigned* ticket;                ///< 0 between launches
+    resident_record<Fields>* resident;
+    scalar_record<ordered_fields<Fields>>* partials; ///< one for each block
+    unsigned* ticket;                                ///< 0 between launches
     table_record<typename table_fields<Fields>::type> tables;
     std::uint64_t samples_before_flush;
     std::int32_t private_bytes; ///< of the tables' copies in dynamic shared memory
@@ -98,7 +98,7 @@ __device__ void clear_private_tables(type_list<Id...>, table_record<type_list<Id
             if constexpr (counts_ones<Wanted>) {
                 reinterpret_cast<unsigned*>(shared + slot.shared_offset)[i] = 0U;
             } else if constexpr (by_parts<cell_type>) {
-                store_cell<cell_type>(shared + slot.shared_offset + i * bytes_of_cell<cell_type>(), cell_type{});
+                store<cell_type>(shared + slot.shared_offset + i * stored_bytes<cell_type>(), cell_type{});
             }
         }
     };
@@ -118,7 +118,7 @@ __device__ void flush_private_tables(type_list<Id...>, table_record<type_list<Id
         }
         auto const cells = shape_of<table_type>(slot.shape).cells();
         for (std::size_t i = threadIdx.x; i < cells; i += blockDim.x) {
-            auto* const target = slot.cells + i * bytes_of_cell<cell_type>();
+            auto* const target = slot.cells + i * stored_bytes<cell_type>();
             if constexpr (counts_ones<Wanted>) {
                 auto& count = reinterpret_cast<unsigned*>(shared + slot.shared_offset)[i];
                 if (count != 0U) {
@@ -126,9 +126,9 @@ __device__ void flush_private_tables(type_list<Id...>, table_record<type_list<Id
                     count = 0U;
                 }
             } else if constexpr (by_parts<cell_type>) {
-                auto* const copy = shared + slot.shared_offset + i * bytes_of_cell<cell_type>();
-                merge_into_cell(target, nullptr, load_cell<cell_type>(copy));
-                store_cell<cell_type>(copy, cell_type{});
+                auto* const copy = shared + slot.shared_offset + i * stored_bytes<cell_type>();
+                merge_into_cell(target, nullptr, load<cell_type>(copy));
+                store<cell_type>(copy, cell_type{});
             }
         }
     };
@@ -157,31 +157,17 @@ __device__ void flush_registers(type_list<Id...>, table_record<type_list<Id...>>
     (flush.template operator()<Id>(), ...);
 }
 
-/// Ends an update. All threads of all blocks call it.
-template <int Threads, class Tuning, class... Id, class Thread>
-__device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& states, Thread const& thread,
-                       std::byte* shared_tables) {
-    using fields = type_list<Id...>;
-    using tables = typename table_fields<fields>::type;
-    using record = scalar_record<fields>;
-    using reduction = block_reduction<fields, Threads>;
-    __shared__ typename reduction::storage storage;
+/// Merges the blocks' accumulators of the fields whose order shows: the last block to get here does it for all.
+template <int Threads, class... Ordered, class Fields, class Storage>
+__device__ void finish_in_order(type_list<Ordered...>, state_access<Fields> const& states,
+                                scalar_record<Fields> const& of_block, Storage& storage) {
+    using ordered = type_list<Ordered...>;
+    using record = scalar_record<ordered>;
     __shared__ bool is_last;
-
-    if constexpr (tables::size != 0) {
-        flush_registers<Tuning>(tables{}, states.tables, thread, shared_tables);
-        __syncthreads();
-        flush_private_tables(tables{}, states.tables, shared_tables);
-    }
-
     record mine{};
-    ((mine.template of<Id>() = thread.template total<Id>()), ...);
+    ((mine.template of<Ordered>() = of_block.template of<Ordered>()), ...);
     auto const blocks = gridDim.x;
-    for (bool first = true;; first = false) {
-        reduction::run(storage, mine);
-        if (!first || blocks == 1) {
-            break;
-        }
+    if (blocks > 1) {
         if (threadIdx.x == 0) {
             states.partials[blockIdx.x] = mine;
             __threadfence();
@@ -199,11 +185,53 @@ __device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& s
         mine = record{};
         for (auto b = begin; b < end; ++b) {
             auto const& other = states.partials[b];
-            (mine.template of<Id>().merge(other.template of<Id>()), ...);
+            (mine.template of<Ordered>().merge(other.template of<Ordered>()), ...);
         }
+        block_reduction<ordered, Threads>::run(storage, mine);
     }
     if (threadIdx.x == 0) {
-        (states.resident->template of<Id>().merge(mine.template of<Id>()), ...);
+        auto const merge = [&]<class Wanted>() {
+            using accumulator = scalar_of<Wanted>;
+            auto* const stored = states.resident->template of<Wanted>();
+            auto value = load<accumulator>(stored);
+            value.merge(mine.template of<Wanted>());
+            store<accumulator>(stored, value);
+        };
+        (merge.template operator()<Ordered>(), ...);
+    }
+}
+
+/// Ends an update. All threads of all blocks call it.
+template <int Threads, class Tuning, class... Id, class Thread>
+__device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& states, Thread const& thread,
+                       std::byte* shared_tables) {
+    using fields = type_list<Id...>;
+    using tables = typename table_fields<fields>::type;
+    using reduction = block_reduction<fields, Threads>;
+    __shared__ union {
+        typename reduction::storage all;
+        typename block_reduction<ordered_fields<fields>, Threads>::storage ordered;
+    } storage;
+
+    if constexpr (tables::size != 0) {
+        flush_registers<Tuning>(tables{}, states.tables, thread, shared_tables);
+        __syncthreads();
+        flush_private_tables(tables{}, states.tables, shared_tables);
+    }
+
+    scalar_record<fields> mine{};
+    ((mine.template of<Id>() = thread.template total<Id>()), ...);
+    reduction::run(storage.all, mine);
+    if (threadIdx.x == 0) {
+        auto const merge = [&]<class Wanted>() {
+            if constexpr (in_any_order<Wanted>) {
+                merge_into_cell(states.resident->template of<Wanted>(), nullptr, mine.template of<Wanted>());
+            }
+        };
+        (merge.template operator()<Id>(), ...);
+    }
+    if constexpr (ordered_fields<fields>::size != 0) {
+        finish_in_order<Threads>(ordered_fields<fields>{}, states, mine, storage.ordered);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace tally::cuda::detail {
@@ -76,11 +77,11 @@ template <class... Given>
 TALLY_HD constexpr tile_shape shape_of_tile(tuning const& chosen, input_pack<Given...> const&) {
     std::size_t narrowest = 16;
     std::size_t bytes = 0;
-    auto const look = [&](std::size_t size) {
-        bytes += size == 0 ? 8 : size;
+    auto const look = [&](std::size_t size, bool in_memory) {
+        bytes += size == 0 && in_memory ? 8 : size;
         narrowest = size != 0 && size < narrowest ? size : narrowest;
     };
-    (look(element_bytes<typename Given::view_type>), ...);
+    (look(element_bytes<typename Given::view_type>, !std::is_same_v<typename Given::view_type, counting_view>), ...);
     int chunk = narrowest == 16 ? 1 : static_cast<int>(16 / narrowest);
     while (chunk > chosen.most_items) {
         chunk /= 2;

@@ -29,11 +29,10 @@ namespace tally::cuda::detail {
 /// Sets the record and all cells to their identity.
 template <class... Id>
 __global__ void reset_kernel(__grid_constant__ state_access<type_list<Id...>> const states) {
-    using fields = type_list<Id...>;
     auto const first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     auto const step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     if (first == 0) {
-        *states.resident = scalar_record<fields>{};
+        (store<scalar_of<Id>>(states.resident->template of<Id>(), scalar_of<Id>{}), ...);
     }
     auto const clear = [&]<class Wanted>() {
         if constexpr (Wanted::is_table) {
@@ -41,7 +40,7 @@ __global__ void reset_kernel(__grid_constant__ state_access<type_list<Id...>> co
             auto const& slot = states.tables.template of<Wanted>();
             auto const cells = slot.shape.cells();
             for (auto i = first; i < cells; i += step) {
-                store_cell<cell_type>(slot.cells + i * bytes_of_cell<cell_type>(), cell_type{});
+                store<cell_type>(slot.cells + i * stored_bytes<cell_type>(), cell_type{});
             }
         }
     };
@@ -63,13 +62,13 @@ public:
                     static_cast<std::uint64_t>(Tuning::select(traits_.compute_capability).blocks_per_multiprocessor);
         auto const locks = layout::padded(layout::locks(blank_) * sizeof(unsigned));
         auto const ticket = layout::padded(sizeof(unsigned));
-        memory_ = device_buffer(image + locks + ticket + partials_ * sizeof(scalars));
+        memory_ = device_buffer(image + locks + ticket + partials_ * sizeof(*states_.partials));
         image_bytes_ = image;
 
         auto* next = memory_.data();
         states_.resident = reinterpret_cast<scalars*>(next);
         states_.ticket = reinterpret_cast<unsigned*>(next + image + locks);
-        states_.partials = reinterpret_cast<scalars*>(next + image + locks + ticket);
+        states_.partials = reinterpret_cast<decltype(states_.partials)>(next + image + locks + ticket);
         states_.samples_before_flush = Tuning::select(traits_.compute_capability).samples_before_flush;
         place_tables(next + layout::padded(sizeof(scalars)), reinterpret_cast<unsigned*>(next + image));
         check(cudaMemsetAsync(next + image, 0, locks + ticket, stream), "cudaMemsetAsync", stream);
@@ -141,7 +140,7 @@ private:
             slot.cells = cells;
             slot.lock = locks;
             slot.shared_offset = -1;
-            cells += layout::padded(shape.cells() * bytes_of_cell<cell_type>());
+            cells += layout::padded(shape.cells() * stored_bytes<cell_type>());
             if (!by_parts<cell_type>) {
                 locks += shape.cells();
             }

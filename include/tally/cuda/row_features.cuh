@@ -11,7 +11,6 @@
 #include <tally/update/row_values.hpp>
 
 #include <cub/util_ptx.cuh>
-#include <cub/warp/warp_reduce.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,111 +32,201 @@ struct row_accumulator {
     bool has_nan = false;
     double exps = 0.0;
     double squares = 0.0;
+    S target_score = static_cast<S>(__builtin_nan(""));
 
     /// Takes `Count` scores of consecutive columns.
     template <int Count>
-    __device__ void take(S const (&scores)[Count], std::int32_t column, std::int32_t target, S target_score) {
+    __device__ void take(S const (&scores)[Count], std::int32_t column, std::int32_t target, S score_of_target) {
+        if constexpr (needs::rank) {
+            count_ranks(scores, column, target, score_of_target);
+        }
+        if constexpr (PlainSquares) {
+#pragma unroll
+            for (int i = 0; i < Count; ++i) {
+                squares += static_cast<double>(scores[i]) * static_cast<double>(scores[i]);
+            }
+        }
+        S highest = scores[0];
+#pragma unroll
+        for (int i = 1; i < Count; ++i) {
+            highest = highest >= scores[i] ? highest : scores[i]; // not a NaN, unless the last one is
+        }
+        if (!(highest <= top)) {
+            look_for_top(scores, column);
+        }
+        if constexpr (needs::exps) {
+            if (top - top == S{0}) {
+                S sum{};
+                S sum_of_squares{};
+#pragma unroll
+                for (int i = 0; i < Count; ++i) {
+                    auto const e = exp_of(scores[i] - top);
+                    sum += e;
+                    if constexpr (needs::squares) {
+                        sum_of_squares += e * e;
+                    }
+                }
+                exps += static_cast<double>(sum); // NaN if there is a NaN among the scores
+                if constexpr (needs::squares) {
+                    squares += static_cast<double>(sum_of_squares);
+                }
+                return;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            has_nan = has_nan || scores[i] != scores[i];
+        }
+    }
+
+    /// Joins the parts of a warp; every lane gets the same bits.
+    __device__ void join_warp() {
+        auto const whole = top_of_warp();
+        join(whole, [](auto x, auto add) {
+#pragma unroll
+            for (int distance = 16; distance > 0; distance /= 2) {
+                x = add(x, __shfl_xor_sync(0xffffffffU, x, distance));
+            }
+            return x;
+        });
+    }
+
+    /// Joins the parts of the warps of a block, which all threads read in the same order.
+    __device__ void join_block(row_accumulator const* parts, int count) {
+        *this = parts[0];
+        for (int k = 1; k < count; ++k) {
+            auto other = parts[k];
+            auto const whole = other.top > top ? other.top : top;
+            join(whole, [](auto x, auto) { return x; });
+            other.join(whole, [](auto x, auto) { return x; });
+            exps += other.exps;
+            squares += other.squares;
+            arg = other.arg < arg ? other.arg : arg;
+            greater += other.greater;
+            equal_before += other.equal_before;
+            equal_after += other.equal_after;
+            has_nan = has_nan || other.has_nan;
+        }
+    }
+
+    [[nodiscard]] __device__ tally::detail::row_values<S> values(std::int32_t columns, std::int32_t target) const {
+        constexpr S not_a_number = static_cast<S>(__builtin_nan(""));
+        bool const target_in = target >= 0 && target < columns;
+        bool const nan = has_nan || exps != exps;
+        bool const ranks = target_in && !nan;
+        tally::detail::row_values<S> row{};
+        row.arg_max = nan || columns == 0 ? -1 : arg == none ? 0 : arg;
+        row.target = target;
+        row.columns = columns;
+        row.greater = ranks ? greater : columns;
+        row.equal_before = ranks ? equal_before : 0;
+        row.equal_after = ranks ? equal_after : 0;
+        row.max_score = nan ? not_a_number : top + S{0};
+        row.target_score = target_in ? target_score : not_a_number;
+        bool const finite = top - top == S{0};
+        row.log_sum = nan ? not_a_number : finite ? static_cast<S>(log(exps)) : S{0};
+        if constexpr (PlainSquares) {
+            row.sum_squares = static_cast<S>(squares);
+        } else {
+            row.sum_squares = nan || !finite ? not_a_number : static_cast<S>(squares / (exps * exps));
+        }
+        return row;
+    }
+
+private:
+    [[nodiscard]] __device__ S top_of_warp() const {
+        S whole = top;
+        if constexpr (needs::top) {
+#pragma unroll
+            for (int distance = 16; distance > 0; distance /= 2) {
+                auto const other = __shfl_xor_sync(0xffffffffU, whole, distance);
+                whole = other > whole ? other : whole;
+            }
+        }
+        return whole;
+    }
+
+    /// Makes this part one of a row whose top is `whole`, and replaces each of its numbers by reduce(number, how).
+    template <class Reduce>
+    __device__ void join(S whole, Reduce const& reduce) {
+        auto const plus = [](auto x, auto y) { return x + y; };
+        if constexpr (needs::top) {
+            if (top < whole) {
+                arg = none;
+            }
+            if constexpr (needs::arg_max) {
+                arg = reduce(arg, [](std::int32_t x, std::int32_t y) { return x < y ? x : y; });
+            }
+        }
+        if constexpr (needs::exps) {
+            if (top < whole) {
+                rescale(whole);
+            }
+            exps = reduce(exps, plus);
+        }
+        if constexpr (needs::squares || PlainSquares) {
+            squares = reduce(squares, plus);
+        }
+        if constexpr (needs::rank) {
+            greater = reduce(greater, plus);
+            equal_before = reduce(equal_before, plus);
+            equal_after = reduce(equal_after, plus);
+        }
+        has_nan = reduce(static_cast<int>(has_nan), [](int x, int y) { return x | y; }) != 0;
+        top = whole;
+    }
+
+    /// Terms of a sum that is at least 1, since the largest term is: what counts is their absolute error, which is below
+    /// 2^-23 (two units in the last place of ex2.approx, and the rounded product with log2(e)).
+    __device__ static float exp_of(float x) { return __expf(x); }
+    __device__ static double exp_of(double x) { return exp(x); }
+
+    /// A chunk lies before the target, after it, or (one chunk of a row) around it.
+    template <int Count>
+    __device__ void count_ranks(S const (&scores)[Count], std::int32_t column, std::int32_t target, S score_of_target) {
+        std::int32_t above = 0;
+        std::int32_t not_below = 0;
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            above += static_cast<std::int32_t>(scores[i] > score_of_target);
+            not_below += static_cast<std::int32_t>(scores[i] >= score_of_target);
+        }
+        greater += above;
+        if (not_below != above) {
+            if (column + Count <= target) {
+                equal_before += not_below - above;
+            } else if (column > target) {
+                equal_after += not_below - above;
+            } else {
+#pragma unroll
+                for (int i = 0; i < Count; ++i) {
+                    bool const equal = scores[i] == score_of_target;
+                    equal_before += static_cast<std::int32_t>(equal && column + i < target);
+                    equal_after += static_cast<std::int32_t>(equal && column + i > target);
+                }
+            }
+        }
+    }
+
+    /// The chunk holds a score above all before it, or a NaN.
+    template <int Count>
+    __device__ void look_for_top(S const (&scores)[Count], std::int32_t column) {
         S highest = top;
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
-            auto const x = scores[i];
-            has_nan = has_nan || x != x;
-            if constexpr (needs::top) {
-                if (x > highest) {
-                    highest = x;
-                    arg = column + i;
-                }
-            }
-            if constexpr (needs::rank) {
-                greater += static_cast<std::int32_t>(x > target_score);
-                bool const equal = x == target_score;
-                equal_before += static_cast<std::int32_t>(equal && column + i < target);
-                equal_after += static_cast<std::int32_t>(equal && column + i > target);
-            }
-            if constexpr (PlainSquares) {
-                squares += static_cast<double>(x) * static_cast<double>(x);
+            if (scores[i] > highest) {
+                highest = scores[i];
+                arg = column + i;
             }
         }
         if constexpr (needs::exps) {
             if (highest > top) {
                 rescale(highest);
             }
-            if (top - top == S{0}) {
-                S sum{};
-                S sum_of_squares{};
-#pragma unroll
-                for (int i = 0; i < Count; ++i) {
-                    auto const e = exp(scores[i] - top);
-                    sum += e;
-                    if constexpr (needs::squares) {
-                        sum_of_squares += e * e;
-                    }
-                }
-                exps += static_cast<double>(sum);
-                if constexpr (needs::squares) {
-                    squares += static_cast<double>(sum_of_squares);
-                }
-            }
         }
         top = highest;
     }
 
-    __device__ void merge(row_accumulator const& other) {
-        if constexpr (needs::top) {
-            if (other.top > top || (other.top == top && other.arg < arg)) {
-                arg = other.arg;
-            }
-        }
-        if constexpr (needs::exps) {
-            auto theirs = other;
-            if (theirs.top > top) {
-                rescale(theirs.top);
-            } else if (top > theirs.top) {
-                theirs.rescale(top);
-            }
-            exps += theirs.exps;
-            if constexpr (needs::squares) {
-                squares += theirs.squares;
-            }
-        } else if constexpr (needs::top) {
-            top = other.top > top ? other.top : top;
-        }
-        if constexpr (needs::rank) {
-            greater += other.greater;
-            equal_before += other.equal_before;
-            equal_after += other.equal_after;
-        }
-        if constexpr (PlainSquares) {
-            squares += other.squares;
-        }
-        has_nan = has_nan || other.has_nan;
-    }
-
-    [[nodiscard]] __device__ tally::detail::row_values<S> values(std::int32_t columns, std::int32_t target,
-                                                                 S target_score) const {
-        constexpr S not_a_number = static_cast<S>(__builtin_nan(""));
-        bool const target_in = target >= 0 && target < columns;
-        bool const ranks = target_in && !has_nan;
-        tally::detail::row_values<S> row{};
-        row.arg_max = has_nan || columns == 0 ? -1 : arg == none ? 0 : arg;
-        row.target = target;
-        row.columns = columns;
-        row.greater = ranks ? greater : columns;
-        row.equal_before = ranks ? equal_before : 0;
-        row.equal_after = ranks ? equal_after : 0;
-        row.max_score = has_nan ? not_a_number : top + S{0};
-        row.target_score = target_in ? target_score : not_a_number;
-        bool const finite = top - top == S{0};
-        row.log_sum = has_nan ? not_a_number : finite ? static_cast<S>(log(exps)) : S{0};
-        if constexpr (PlainSquares) {
-            row.sum_squares = static_cast<S>(squares);
-        } else {
-            row.sum_squares = has_nan || !finite ? not_a_number : static_cast<S>(squares / (exps * exps));
-        }
-        return row;
-    }
-
-private:
     /// Makes the sums relative to a higher score.
     __device__ void rescale(S highest) {
         auto const factor = exps == 0.0 ? 0.0 : exp(static_cast<double>(top) - static_cast<double>(highest));
@@ -168,11 +257,11 @@ __device__ auto load_once(team members, Load const& load) {
     return cub::ShuffleIndex<32>(loaded, 0, 0xffffffffU);
 }
 
-/// Reads row `row` of a matrix of scores; every thread of the team gets the values. `shared` has a place for each warp.
+/// Reads row `row` of a matrix of scores; every thread of the team gets the whole row's. `shared` has a place for each warp.
 template <unsigned Needs, bool PlainSquares, class S, class View>
-__device__ tally::detail::row_values<S> read_row(View const& view, std::size_t row, std::int32_t columns,
-                                                 std::int32_t target, bool aligned, team members,
-                                                 row_accumulator<Needs, PlainSquares, S>* shared) {
+__device__ row_accumulator<Needs, PlainSquares, S> read_row(View const& view, std::size_t row, std::int32_t columns,
+                                                            std::int32_t target, bool aligned, team members,
+                                                            row_accumulator<Needs, PlainSquares, S>* shared) {
     using accumulator = row_accumulator<Needs, PlainSquares, S>;
     constexpr std::size_t bytes = element_bytes<View>;
     constexpr int chunk = bytes == 0 ? 4 : bytes >= 16 ? 1 : static_cast<int>(16 / bytes);
@@ -228,28 +317,18 @@ __device__ tally::detail::row_values<S> read_row(View const& view, std::size_t r
     }
 
     if (members.size > 1) {
-        auto const join = [](accumulator a, accumulator const& b) {
-            a.merge(b);
-            return a;
-        };
-        using reduce = cub::WarpReduce<accumulator>;
-        typename reduce::TempStorage none;
-        mine = reduce(none).Reduce(mine, join);
+        mine.join_warp();
         if (members.size > 32) {
             if (threadIdx.x % 32 == 0) {
                 shared[threadIdx.x / 32] = mine;
             }
             __syncthreads();
-            mine = shared[0];
-            for (int w = 1; w < members.size / 32; ++w) {
-                mine.merge(shared[w]);
-            }
+            mine.join_block(shared, members.size / 32);
             __syncthreads();
-        } else {
-            mine = cub::ShuffleIndex<32>(mine, 0, 0xffffffffU);
         }
     }
-    return mine.values(columns, target, target_score);
+    mine.target_score = target_score;
+    return mine;
 }
 
 } // namespace tally::cuda::detail

@@ -119,7 +119,7 @@ struct cell_sample {
 
 /// S: float or double, in which row features are computed.
 template <class Counters, class Tuning, class S, class Arguments>
-__global__ void __launch_bounds__(threads_of<Tuning>) row_kernel(__grid_constant__ Arguments const arguments) {
+__global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_constant__ Arguments const arguments) {
     using inputs_type = typename Arguments::inputs_type;
     using set = typename inputs_type::set;
     using fields = typename Arguments::fields_type;
@@ -149,26 +149,28 @@ __global__ void __launch_bounds__(threads_of<Tuning>) row_kernel(__grid_constant
     [[maybe_unused]] std::uint64_t rounds_since = 0;
     for (std::uint64_t first = blockIdx.x * rows_of_block; first < arguments.rows; first += gridDim.x * rows_of_block) {
         auto const begin = first + team_of_block * rows_of_team;
-        tally::detail::row_values<S> mine{};
+        [[maybe_unused]] accumulator mine;
+        [[maybe_unused]] std::int32_t my_target = -1;
         for (std::uint64_t r = 0; r < rows_of_team && begin + r < arguments.rows; ++r) {
             auto const row = static_cast<std::size_t>(begin + r);
-            tally::detail::row_values<S> values{};
+            [[maybe_unused]] accumulator of_all;
+            [[maybe_unused]] std::int32_t target = -1;
             if constexpr (roles::uses_rows) {
-                std::int32_t target = -1;
                 if constexpr (roles::any_target_needed) {
                     auto const& targets = arguments.inputs.template view<source::targets>();
                     auto const raw = load_once(members, [&] { return load_raw(targets, row); });
                     target = widen_raw<class_index>(targets, raw).value;
                 }
-                values = read_row<roles::row_needs, plain_squares, S>(
+                of_all = read_row<roles::row_needs, plain_squares, S>(
                     arguments.inputs.template view<typename set::row_source>(), row, arguments.columns, target,
                     arguments.aligned, members, reinterpret_cast<accumulator*>(shared_rows));
-            }
-            if (static_cast<std::uint64_t>(members.rank) == r) {
-                mine = values;
+                if (static_cast<std::uint64_t>(members.rank) == r) {
+                    mine = of_all;
+                    my_target = target;
+                }
             }
             if constexpr (roles::cell_counters::size != 0) {
-                sample const of_row{arguments.inputs, row, arguments.columns, values};
+                sample const of_row{arguments.inputs, row, arguments.columns, of_all.values(arguments.columns, target)};
                 if (of_row.select(thread, false)) {
                     for (auto c = members.rank; c < arguments.columns; c += members.size) {
                         if constexpr (set::template is_matrix<source::weights>) {
@@ -186,7 +188,8 @@ __global__ void __launch_bounds__(threads_of<Tuning>) row_kernel(__grid_constant
         }
         auto const own = begin + static_cast<std::uint64_t>(members.rank);
         if (static_cast<std::uint64_t>(members.rank) < rows_of_team && own < arguments.rows) {
-            sample const of_row{arguments.inputs, static_cast<std::size_t>(own), arguments.columns, mine};
+            sample const of_row{arguments.inputs, static_cast<std::size_t>(own), arguments.columns,
+                                mine.values(arguments.columns, my_target)};
             if (of_row.select(thread, true)) {
                 evaluate<1, false, Counters>(typename roles::row_counters{}, thread, of_row, 1U);
             }

@@ -69,7 +69,7 @@ struct all_fields<type_list<C...>> : join_fields<bookkeeping_fields::type, 1, C.
 template <class Counters>
 using fields_of = typename all_fields<Counters>::type;
 
-/// What the record holds of a field: the accumulator, or of a table the contributions that fell outside.
+/// What stands for a field outside the tables: the accumulator, or of a table the contributions that fell outside.
 template <class Id>
 using scalar_of = std::conditional_t<Id::is_table, occurrences, typename Id::type>;
 
@@ -78,7 +78,7 @@ struct scalar_slot {
     scalar_of<Id> value;
 };
 
-/// The record: trivially copyable, one slot a field.
+/// Accumulators of some of the fields: trivially copyable, one slot a field.
 template <class Fields>
 struct scalar_record;
 template <class... Id>
@@ -93,12 +93,12 @@ struct scalar_record<type_list<Id...>> : scalar_slot<Id>... {
     }
 };
 
-/// Cells as stored: `words` 64-bit words each where they are merged by parts, else the accumulator.
+/// Stored as its parts, 64-bit words, where it is merged by parts, else as it is.
 template <class Acc>
 inline constexpr bool by_parts = tally::detail::merges_by_parts<Acc>;
 
 template <class Acc>
-constexpr std::size_t bytes_of_cell() {
+TALLY_HD constexpr std::size_t stored_bytes() {
     if constexpr (by_parts<Acc>) {
         return sizeof(std::uint64_t) * tally::detail::count_parts<Acc>();
     } else {
@@ -107,7 +107,7 @@ constexpr std::size_t bytes_of_cell() {
 }
 
 template <class Acc>
-TALLY_HD void store_cell(std::byte* to, Acc value) {
+TALLY_HD void store(std::byte* to, Acc value) {
     if constexpr (by_parts<Acc>) {
         tally::detail::part_writer writer{reinterpret_cast<std::uint64_t*>(to)};
         tally::detail::visit_parts(value, writer);
@@ -116,7 +116,7 @@ TALLY_HD void store_cell(std::byte* to, Acc value) {
     }
 }
 template <class Acc>
-TALLY_HD Acc load_cell(std::byte const* from) {
+TALLY_HD Acc load(std::byte const* from) {
     if constexpr (by_parts<Acc>) {
         Acc value{};
         tally::detail::part_reader reader{reinterpret_cast<std::uint64_t const*>(from)};
@@ -127,11 +127,45 @@ TALLY_HD Acc load_cell(std::byte const* from) {
     }
 }
 
+/// The order in which blocks merge such an accumulator does not show: they do it by atomics, as they finish.
+template <class Id>
+inline constexpr bool in_any_order = tally::detail::merges_in_any_order<scalar_of<Id>>;
+
+template <class Fields>
+struct ordered_fields_impl;
+template <class... Id>
+struct ordered_fields_impl<type_list<Id...>> {
+    using type = concat_t<std::conditional_t<in_any_order<Id>, type_list<>, type_list<Id>>...>;
+};
+/// The fields whose blocks must be merged in order.
+template <class Fields>
+using ordered_fields = typename ordered_fields_impl<Fields>::type;
+
+template <class Id>
+struct resident_slot {
+    alignas(8) std::byte bytes[stored_bytes<scalar_of<Id>>()];
+};
+
+/// All fields as they are stored on the device.
+template <class Fields>
+struct resident_record;
+template <class... Id>
+struct resident_record<type_list<Id...>> : resident_slot<Id>... {
+    template <class Wanted>
+    TALLY_HD constexpr std::byte* of() {
+        return static_cast<resident_slot<Wanted>&>(*this).bytes;
+    }
+    template <class Wanted>
+    TALLY_HD constexpr std::byte const* of() const {
+        return static_cast<resident_slot<Wanted> const&>(*this).bytes;
+    }
+};
+
 /// A table in device memory.
 template <class Id>
 struct table_slot {
     typename Id::type::extents_type shape;
-    std::byte* cells;           ///< bytes_of_cell each
+    std::byte* cells;           ///< stored_bytes each
     unsigned* lock;             ///< for cells that are not merged by parts: one lock for each of them
     std::int32_t shared_offset; ///< of the block's copy in dynamic shared memory; -1 if there is none
 };
@@ -163,7 +197,7 @@ struct state_layout {
     using counters = typename tally::detail::plan<M>::counters;
     using fields = fields_of<counters>;
     using tables = typename table_fields<fields>::type;
-    using scalars = scalar_record<fields>;
+    using scalars = resident_record<fields>;
 
     static constexpr std::size_t alignment = 256;
     static constexpr std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
@@ -173,7 +207,7 @@ struct state_layout {
         std::size_t total = padded(sizeof(scalars));
         tally::detail::for_each_type(tables{}, [&]<class Id>() {
             using cell = typename Id::type::cell_type;
-            total += padded(field_of<Id>(shapes).cells() * bytes_of_cell<cell>());
+            total += padded(field_of<Id>(shapes).cells() * stored_bytes<cell>());
         });
         return total;
     }
@@ -194,9 +228,9 @@ struct state_layout {
         tally::detail::for_each_type(fields{}, [&]<class Id>() {
             auto const& from = field_of<Id>(states);
             if constexpr (Id::is_table) {
-                record->template of<Id>() = occurrences{from.outside()};
+                store<occurrences>(record->template of<Id>(), occurrences{from.outside()});
             } else {
-                record->template of<Id>() = from;
+                store<typename Id::type>(record->template of<Id>(), from);
             }
         });
         std::byte* next = image + padded(sizeof(scalars));
@@ -204,9 +238,9 @@ struct state_layout {
             using cell = typename Id::type::cell_type;
             auto const& from = field_of<Id>(states);
             for (std::size_t i = 0; i < from.cells(); ++i) {
-                store_cell<cell>(next + i * bytes_of_cell<cell>(), from.data()[i]);
+                store<cell>(next + i * stored_bytes<cell>(), from.data()[i]);
             }
-            next += padded(from.cells() * bytes_of_cell<cell>());
+            next += padded(from.cells() * stored_bytes<cell>());
         });
     }
 
@@ -215,10 +249,11 @@ struct state_layout {
         auto const* const record = reinterpret_cast<scalars const*>(image);
         tally::detail::for_each_type(fields{}, [&]<class Id>() {
             auto& to = field_of<Id>(states);
+            auto const value = load<scalar_of<Id>>(record->template of<Id>());
             if constexpr (Id::is_table) {
-                to.set_outside(record->template of<Id>().value());
+                to.set_outside(value.value());
             } else {
-                to = record->template of<Id>();
+                to = value;
             }
         });
         std::byte const* next = image + padded(sizeof(scalars));
@@ -226,9 +261,9 @@ struct state_layout {
             using cell = typename Id::type::cell_type;
             auto& to = field_of<Id>(states);
             for (std::size_t i = 0; i < to.cells(); ++i) {
-                to.data()[i] = load_cell<cell>(next + i * bytes_of_cell<cell>());
+                to.data()[i] = load<cell>(next + i * stored_bytes<cell>());
             }
-            next += padded(to.cells() * bytes_of_cell<cell>());
+            next += padded(to.cells() * stored_bytes<cell>());
         });
     }
 

@@ -78,12 +78,12 @@ inline constexpr bool counts_ones = [] {
 
 /// Bytes of one cell in a block's private copy; 0 if there can be none.
 template <class Id>
-constexpr std::size_t private_cell_bytes() {
+TALLY_HD constexpr std::size_t private_cell_bytes() {
     using cell = typename Id::type::cell_type;
     if constexpr (counts_ones<Id>) {
         return sizeof(std::uint32_t);
     } else if constexpr (by_parts<cell>) {
-        return bytes_of_cell<cell>();
+        return stored_bytes<cell>();
     } else {
         return 0;
     }

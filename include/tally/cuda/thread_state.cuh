@@ -6,7 +6,9 @@
 #pragma once
 
 #include <tally/accumulator/cell_state.hpp>
+#include <tally/accumulator/co_moments.hpp>
 #include <tally/accumulator/count.hpp>
+#include <tally/accumulator/moments.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/cuda/atomics.cuh>
 #include <tally/cuda/state_layout.hpp>
@@ -19,24 +21,137 @@
 
 namespace tally::cuda::detail {
 
-/// A thread's part of accumulator F, to which X is contributed. Specialise where a register form is cheaper than F.
+/// A thread's part of accumulator F, to which X is contributed. Specialise it where a register form is cheaper than F. A
+/// part with takes_tiles gets the contributions of a tile of samples at once: x[0..Count), those whose bit in `keep` is
+/// set, which are at least one.
 template <class F, class X>
 struct thread_part {
+    static constexpr bool takes_tiles = false;
     F part{};
     template <class... W>
     __device__ void deposit(X const& x, W const&... w) {
         part.deposit(x, w...);
     }
+    template <int Count, class... W> // W: arrays of Count weights, or none
+    __device__ void deposit_all(X const (&x)[Count], W const&... w) {
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            part.deposit(x[i], w[i]...);
+        }
+    }
     __device__ F total() const { return part; }
+};
+
+/// One bit for each sample of a tile.
+template <int Count>
+inline constexpr auto all_of_tile = static_cast<std::uint32_t>((std::uint64_t{1} << Count) - 1);
+
+/// The first element of a tile whose bit is set.
+template <int Count, class X>
+__device__ X first_kept(X const (&x)[Count], std::uint32_t keep) {
+    X first = x[0];
+#pragma unroll
+    for (int i = Count - 1; i > 0; --i) {
+        if ((keep & ((1U << i) - 1U)) == 0U && ((keep >> i) & 1U) != 0U) {
+            first = x[i];
+        }
+    }
+    return first;
+}
+
+/// One division a tile instead of one a sample.
+template <class X>
+    requires std::is_arithmetic_v<X>
+struct thread_part<moments, X> {
+    static constexpr bool takes_tiles = true;
+    moments part{};
+    template <class... W>
+    __device__ void deposit(X x, W const&... w) {
+        part.deposit(x, w...);
+    }
+    template <int Count>
+    __device__ void deposit_all(X const (&x)[Count]) {
+        deposit_tile(x, all_of_tile<Count>);
+    }
+    template <int Count, class W>
+    __device__ void deposit_all(X const (&x)[Count], W const (&w)[Count]) {
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            part.deposit(x[i], w[i]);
+        }
+    }
+    template <int Count>
+    __device__ void deposit_tile(X const (&x)[Count], std::uint32_t keep) {
+        auto const origin = part.origin_for(part.weight() != 0.0 ? x[0] : first_kept(x, keep));
+        double distances = 0.0;
+        double squares = 0.0;
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            if (((keep >> i) & 1U) != 0U) {
+                auto const d = static_cast<double>(x[i]) - origin;
+                distances += d;
+                squares += d * d;
+            }
+        }
+        part.deposit_sums(static_cast<std::uint64_t>(__popc(keep)), origin, distances, squares);
+    }
+    __device__ moments total() const { return part; }
+};
+
+template <class X, class Y>
+struct thread_part<co_moments, value_pair<X, Y>> {
+    static constexpr bool takes_tiles = true;
+    co_moments part{};
+    template <class... W>
+    __device__ void deposit(value_pair<X, Y> const& pair, W const&... w) {
+        part.deposit(pair, w...);
+    }
+    template <int Count>
+    __device__ void deposit_all(value_pair<X, Y> const (&pairs)[Count]) {
+        deposit_tile(pairs, all_of_tile<Count>);
+    }
+    template <int Count, class W>
+    __device__ void deposit_all(value_pair<X, Y> const (&pairs)[Count], W const (&w)[Count]) {
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            part.deposit(pairs[i], w[i]);
+        }
+    }
+    template <int Count>
+    __device__ void deposit_tile(value_pair<X, Y> const (&pairs)[Count], std::uint32_t keep) {
+        auto const origin = part.origin_for(part.weight() != 0.0 ? pairs[0] : first_kept(pairs, keep));
+        struct {
+            double x, y, xx, yy, xy;
+        } sums{};
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            if (((keep >> i) & 1U) != 0U) {
+                auto const dx = static_cast<double>(pairs[i].first) - origin.first;
+                auto const dy = static_cast<double>(pairs[i].second) - origin.second;
+                sums.x += dx;
+                sums.y += dy;
+                sums.xx += dx * dx;
+                sums.yy += dy * dy;
+                sums.xy += dx * dy;
+            }
+        }
+        part.deposit_sums(static_cast<std::uint64_t>(__popc(keep)), origin, sums);
+    }
+    __device__ co_moments total() const { return part; }
 };
 
 /// Counting by ones takes 32 bits: a thread sees fewer than 2^32 samples of an update.
 template <tally::detail::weights_in_count Weights>
 struct thread_part<basic_count<Weights>, one_t> {
+    static constexpr bool takes_tiles = false;
     std::uint32_t n = 0;
     template <class... W>
     __device__ void deposit(one_t, W const&...) {
         ++n;
+    }
+    template <int Count, class... W>
+    __device__ void deposit_all(one_t const (&)[Count], W const&...) {
+        n += Count;
     }
     __device__ basic_count<Weights> total() const { return basic_count<Weights>{n}; }
 };
@@ -58,6 +173,15 @@ struct thread_slot {
     std::conditional_t<Id::is_table, thread_table<Id, strategy_of<Id, Tuning>>, thread_part<scalar_of<Id>, kept>> part;
 };
 
+/// The contributions of a tile to one field, for parts that take tiles.
+template <class X, int Count, bool Collects>
+struct tile_of_field {
+    X x[Count];
+    std::uint32_t keep = 0;
+};
+template <class X, int Count>
+struct tile_of_field<X, Count, false> {};
+
 template <class Fields, class Tuning>
 class thread_state;
 
@@ -69,11 +193,39 @@ public:
     __device__ thread_state(table_record<typename table_fields<fields>::type> const& tables, std::byte* shared)
         : tables_{tables}, shared_{shared} {}
 
-    /// Deposits what observe of counter `State - 1` returned, one contribution a field.
-    template <std::size_t State, class... X, class... W>
-    __device__ void deposit(contribution<X...> const& c, W const&... w) {
-        deposit_fields<State>(c, std::index_sequence_for<X...>{}, w...);
+    /// Deposits what observe of counter `State - 1` returned for sample i of a tile of Count. Fields that take tiles
+    /// collect, until end_tile.
+    template <std::size_t State, int Count, class... X, class Tile, class... W>
+    __device__ void deposit_in_tile(contribution<X...> const& c, Tile& tile, int i, W const&... w) {
+        deposit_tile_fields<State, Count>(c, std::index_sequence_for<X...>{}, tile, i, w...);
     }
+    /// Deposits one contribution of each sample of a tile to one field.
+    template <std::size_t State, std::size_t Field, class Y, int Count, class... W>
+    __device__ void deposit_all(Y const (&x)[Count], W const&... w) {
+        using id = id_at<State, Field>;
+        if constexpr (id::is_table) {
+#pragma unroll
+            for (int i = 0; i < Count; ++i) {
+                deposit_kept<id>(x[i], w[i]...);
+            }
+        } else {
+            part<State, Field>().deposit_all(x, w...);
+        }
+    }
+    template <std::size_t State, class Tile, std::size_t... Field>
+    __device__ void end_tile(Tile const& tile, std::index_sequence<Field...>) {
+        (end_tile_of_field<State, Field>(tile.template of<Field>()), ...);
+    }
+    /// Whether a field of a state collects the contributions of a tile.
+    template <std::size_t State, std::size_t Field, bool Weighted>
+    static constexpr bool collects = [] {
+        using id = find_field<type_list<Id...>, State, Field>;
+        if constexpr (Weighted || id::is_table || std::is_same_v<typename id::contribution, nothing_t>) {
+            return false;
+        } else {
+            return decltype(thread_slot<id, Tuning>::part)::takes_tiles;
+        }
+    }();
     /// Adds n to a count of the tracker's own bookkeeping.
     template <std::size_t Field>
     __device__ void bookkeep(std::uint32_t n) {
@@ -103,9 +255,32 @@ private:
         return static_cast<thread_slot<id_at<State, Field>, Tuning>&>(*this).part;
     }
 
-    template <std::size_t State, class... X, std::size_t... Field, class... W>
-    __device__ void deposit_fields(contribution<X...> const& c, std::index_sequence<Field...>, W const&... w) {
-        (deposit_field<id_at<State, Field>>(tally::detail::slot<Field>(c), w...), ...);
+    template <std::size_t State, int Count, class... X, std::size_t... Field, class Tile, class... W>
+    __device__ void deposit_tile_fields(contribution<X...> const& c, std::index_sequence<Field...>, Tile& tile, int i,
+                                        W const&... w) {
+        auto const take = [&]<std::size_t Index, class Y>(Y const& x) {
+            if constexpr (collects<State, Index, sizeof...(W) != 0>) {
+                auto& collected = tile.template of<Index>();
+                if constexpr (tally::detail::kept<Y>::conditional) {
+                    collected.x[i] = x.value;
+                    collected.keep |= static_cast<std::uint32_t>(x.keep) << i;
+                } else {
+                    collected.x[i] = x;
+                    collected.keep |= 1U << i;
+                }
+            } else {
+                deposit_field<id_at<State, Index>>(x, w...);
+            }
+        };
+        (take.template operator()<Field>(tally::detail::slot<Field>(c)), ...);
+    }
+    template <std::size_t State, std::size_t Field, class Collected>
+    __device__ void end_tile_of_field(Collected const& collected) {
+        if constexpr (requires { collected.keep; }) {
+            if (collected.keep != 0U) {
+                part<State, Field>().deposit_tile(collected.x, collected.keep);
+            }
+        }
     }
 
     template <class Wanted, class X, class... W>
@@ -151,12 +326,12 @@ private:
                 if constexpr (counts_ones<Wanted>) {
                     atomicAdd(reinterpret_cast<unsigned*>(shared_ + slot.shared_offset) + offset, 1U);
                 } else {
-                    merge_into_cell(shared_ + slot.shared_offset + offset * bytes_of_cell<cell_type>(), nullptr,
+                    merge_into_cell(shared_ + slot.shared_offset + offset * stored_bytes<cell_type>(), nullptr,
                                     contribution_as<cell_type>(x.value, w...));
                 }
                 return;
             }
-            auto* const target = slot.cells + offset * bytes_of_cell<cell_type>();
+            auto* const target = slot.cells + offset * stored_bytes<cell_type>();
             if constexpr (counts_ones<Wanted>) {
                 add_by_warp(reinterpret_cast<unsigned long long*>(target));
             } else {

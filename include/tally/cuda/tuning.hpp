@@ -5,6 +5,8 @@
 // for, or given by the user as a template argument of the tracker.
 #pragma once
 
+#include <tally/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -41,7 +43,7 @@ struct tuning {
 
 /// The tuning for a compute capability, 10 * major + minor. From the widths of the memory systems; sm_75 has half the
 /// registers and threads of a multiprocessor that the others have.
-constexpr tuning tuning_for(int compute_capability) {
+TALLY_HD constexpr tuning tuning_for(int compute_capability) {
     tuning chosen;
     if (compute_capability < 80) {
         chosen.blocks_per_multiprocessor = 4;
@@ -51,9 +53,9 @@ constexpr tuning tuning_for(int compute_capability) {
     return chosen;
 }
 
-/// Chooses by the architecture. A user's own policy is a struct with such a function.
+/// Chooses by the architecture. A user's own policy is a struct with such a function, which device code calls as well.
 struct default_tuning {
-    static constexpr tuning select(int compute_capability) { return tuning_for(compute_capability); }
+    TALLY_HD static constexpr tuning select(int compute_capability) { return tuning_for(compute_capability); }
 };
 
 } // namespace tally::cuda
