@@ -2,37 +2,56 @@
 # SPDX-FileCopyrightText: 2026 The tally authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Usage: sh tests/run.sh [--quick] [--with-cuda]
+# Usage: sh tests/run.sh [--quick] [--only STAGE] [--with-cuda]
 # Installs what is missing (Debian, Ubuntu), then builds and tests in stages, one line each:
 #   host   the default compiler, optimised
 #   asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, without the tests labelled slow
 #   clang  the second compiler
 #   fuzz   the fuzzers, 60 seconds in all
-#   cuda   the headers read by nvcc, where there is one
-# --quick runs the first stage alone. The last line is "N passed, N failed"; the exit code is 1 if any failed.
+#   cuda   the CUDA part compiled by nvcc, where there is one
+#   device its tests, on vgpu where that lies beside the repository, on the GPU where there is one
+# --quick runs the first stage alone; --only runs one (cuda and device are one). --with-cuda brings nvcc, the CUDA
+# run-time and NCCL from wheels into build/cuda-toolkit (half a gigabyte) and uses them, as later runs do that find no
+# other nvcc.
+# The last line is "N passed, N failed"; the exit code is 1 if any failed.
 set -eu
 
-quick=no
-for argument; do
-    case $argument in
-    --quick) quick=yes ;;
+usage_error() {
+    echo "tests/run.sh: $1" >&2
+    sed -n 's/^# \(Usage: .*\)/\1/p' "$0" >&2
+    exit 2
+}
+
+only=
+with_cuda=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) only=host ;;
+    --only)
+        [ $# -gt 1 ] || usage_error '--only needs a stage'
+        shift
+        only=$1
+        ;;
+    --with-cuda) with_cuda=yes ;;
     -h | --help)
         sed -n '/^# Usage/,/^set/s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
-    --with-cuda) echo 'note: --with-cuda: there are no tests that run on a device yet' ;;
-    *)
-        echo "tests/run.sh: unknown argument: $argument" >&2
-        sed -n 's/^# \(Usage: .*\)/\1/p' "$0" >&2
-        exit 2
-        ;;
+    *) usage_error "unknown argument: $1" ;;
     esac
+    shift
 done
+case $only in
+'' | host | asan | clang | fuzz | cuda) ;;
+device) only=cuda ;;
+*) usage_error "unknown stage: $only" ;;
+esac
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 cd "$root"
 mkdir -p build
 . cmake/setup.sh
+. cmake/cuda.sh
 setup_log=build/setup.log
 : >"$setup_log"
 
@@ -41,6 +60,9 @@ failed=0
 fuzz_seconds=60
 
 now() { date +%s; }
+
+# wanted STAGE: it belongs to this run.
+wanted() { [ -z "$only" ] || [ "$only" = "$1" ]; }
 
 # report STAGE PASSED FAILED WHAT: the stage's line. `started` is when it began.
 report() {
@@ -95,22 +117,24 @@ build() {
     fi
 }
 
-# run_tests STAGE PRESET WHAT: runs the preset's tests and reports them.
+# run_tests STAGE PRESET WHAT [CTEST-ARGUMENT...]: runs the preset's tests and reports them.
 run_tests() {
-    junit=$root/build/$2-tests.xml
+    stage=$1 preset=$2 what=$3
+    shift 3
+    junit=$root/build/$preset-tests.xml
     rm -f "$junit"
     code=0
-    ctest --preset "$2" --parallel "$jobs" --output-junit "$junit" --test-output-size-passed 65536 \
-        --test-output-size-failed 65536 >"build/$2-tests.log" 2>&1 </dev/null || code=$?
+    ctest --preset "$preset" --parallel "$jobs" --output-junit "$junit" --test-output-size-passed 65536 \
+        --test-output-size-failed 65536 "$@" >"build/$preset-tests.log" 2>&1 </dev/null || code=$?
     counts='0 0'
     [ ! -f "$junit" ] || counts=$(count "$junit")
     # ctest has the last word: what it calls a failure is one, even if no test could be counted.
     if [ "$code" -ne 0 ] && [ "${counts#* }" -eq 0 ]; then
         counts="${counts% *} 1"
     fi
-    report "$1" "${counts% *}" "${counts#* }" "$3"
+    report "$stage" "${counts% *}" "${counts#* }" "$what"
     if [ "${counts#* }" -ne 0 ]; then
-        grep -v -E ' Passed |^ *Start +[0-9]+:' "build/$2-tests.log" | sed 's/^/    /'
+        grep -v -E ' Passed |^ *Start +[0-9]+:' "build/$preset-tests.log" | sed 's/^/    /'
     fi
 }
 
@@ -171,18 +195,8 @@ fuzz_all() {
     done
 }
 
-tally_require "$setup_log" g++ cmake ninja-build doctest-dev libdlpack-dev libcli11-dev || {
-    echo '0 passed, 1 failed'
-    exit 1
-}
-jobs=$(tally_jobs)
-
-started=$(now)
-if build host host; then
-    run_tests host host "$(version "${CXX:-g++}"), optimised"
-fi
-
-if [ "$quick" = no ]; then
+# prepare_clang: installs clang++ and its run-times where they are missing; `sanitized` is the compiler for sanitizers.
+prepare_clang() {
     find_clang
     if [ -z "$clang" ]; then
         tally_install "$setup_log" clang || true
@@ -203,38 +217,110 @@ if [ "$quick" = no ]; then
             sanitized=$clang
         fi
     fi
+}
+
+# fuzz_stage: builds and runs the fuzzers, or says why not.
+fuzz_stage() {
+    if [ -z "$clang" ]; then
+        skip fuzz 'needs clang++'
+    elif [ -z "$(find tests/fuzz -name '*.cpp')" ]; then
+        skip fuzz 'there is no fuzzer in tests/fuzz'
+    elif ! clang_can "$fuzz_flags"; then
+        skip fuzz "$clang has no fuzzer run-time (apt-get install libclang-rt-$clang_major-dev)"
+    elif build fuzz fuzz "-DCMAKE_CXX_COMPILER=$clang"; then
+        fuzz_all
+    fi
+}
+
+# cuda_stage: the stages cuda and device.
+cuda_stage() {
+    if [ "$with_cuda" = yes ]; then
+        tally_fetch_cuda "$setup_log" || {
+            report cuda 0 1 'no CUDA toolkit'
+            return
+        }
+    else
+        tally_find_nvcc
+    fi
+    if [ -z "$tally_nvcc" ]; then
+        skip cuda 'no nvcc: sh tests/run.sh --with-cuda brings it, or name one in CUDACXX'
+        return
+    fi
+    case $tally_cuda_release in
+    [1-9].* | 1[0-2].*)
+        skip cuda "$tally_nvcc is of CUDA $tally_cuda_release, older than 13.0: sh tests/run.sh --with-cuda brings that"
+        return
+        ;;
+    esac
+
+    # CMake would keep the compiler it has seen first.
+    if [ -d build/cuda ] && [ "$tally_nvcc" != "$(cat build/cuda/nvcc.txt 2>/dev/null)" ]; then
+        rm -rf build/cuda
+    fi
+    mkdir -p build/cuda
+    printf '%s\n' "$tally_nvcc" >build/cuda/nvcc.txt
+
+    tally_build_vgpu "$setup_log" || report device 0 1 "$tally_vgpu_why"
+    gpu=$(tally_gpu) || gpu=
+    where=${tally_vgpu:+vgpu}
+    [ -z "$gpu" ] || where="${where:+$where and }$gpu"
+
+    CUDACXX=$tally_nvcc build cuda cuda "-DTALLY_VGPU_DIR=$tally_vgpu" "-DTALLY_TEST_GPU=${gpu:+ON}" || return 0
+    report cuda 1 0 "nvcc $tally_cuda_release: the headers and the device tests compile"
 
     started=$(now)
-    if build asan asan "-DCMAKE_CXX_COMPILER=$sanitized"; then
-        run_tests asan asan "$(version "$sanitized"), address and undefined-behaviour sanitizers; not: tests labelled slow or static"
+    if [ -n "$where" ]; then
+        run_tests device cuda "on $where"
+    else
+        skip device "no GPU (nvidia-smi), and ${tally_vgpu_why:-no vgpu}"
+        if [ -f tests/cuda/shipped_kernels.cu ]; then
+            run_tests cuda cuda 'registers of the shipped kernels' --tests-regex '^registers$'
+        fi
     fi
+}
 
+tally_require "$setup_log" g++ cmake ninja-build doctest-dev libdlpack-dev libcli11-dev || {
+    echo '0 passed, 1 failed'
+    exit 1
+}
+jobs=$(tally_jobs)
+
+if wanted host; then
+    started=$(now)
+    if build host host; then
+        run_tests host host "$(version "${CXX:-g++}"), optimised"
+    fi
+fi
+
+if wanted asan || wanted clang || wanted fuzz; then
+    prepare_clang
+fi
+
+if wanted asan; then
+    started=$(now)
+    if build asan asan "-DCMAKE_CXX_COMPILER=$sanitized"; then
+        run_tests asan asan \
+            "$(version "$sanitized"), address and undefined-behaviour sanitizers; not: tests labelled slow or static"
+    fi
+fi
+
+if wanted clang; then
     started=$(now)
     if [ -z "$clang" ]; then
         skip clang 'no clang++ here, and it could not be installed (apt-get install clang)'
-        skip fuzz 'needs clang++'
-    else
-        if build clang clang "-DCMAKE_CXX_COMPILER=$clang"; then
-            run_tests clang clang "$(version "$clang")"
-        fi
-
-        started=$(now)
-        if [ -z "$(find tests/fuzz -name '*.cpp')" ]; then
-            skip fuzz 'there is no fuzzer in tests/fuzz'
-        elif ! clang_can "$fuzz_flags"; then
-            skip fuzz "$clang has no fuzzer run-time (apt-get install libclang-rt-$clang_major-dev)"
-        elif build fuzz fuzz "-DCMAKE_CXX_COMPILER=$clang"; then
-            fuzz_all
-        fi
+    elif build clang clang "-DCMAKE_CXX_COMPILER=$clang"; then
+        run_tests clang clang "$(version "$clang")"
     fi
+fi
 
+if wanted fuzz; then
     started=$(now)
-    nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-    if [ ! -x "$nvcc" ]; then
-        skip cuda 'no nvcc (install the CUDA toolkit, or name one in CUDACXX, to have the headers read by it)'
-    elif CUDACXX=$nvcc build cuda cuda; then
-        report cuda 1 0 "headers compile with nvcc $("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-    fi
+    fuzz_stage
+fi
+
+if wanted cuda; then
+    started=$(now)
+    cuda_stage
 fi
 
 printf '\n%d passed, %d failed\n' "$passed" "$failed"

@@ -156,6 +156,8 @@ __device__ std::uint32_t select_samples(Thread& thread, Samples const& samples, 
 
 template <class Tuning>
 inline constexpr int threads_of = Tuning::select(compiled_arch).threads;
+template <class Tuning, class Inputs>
+inline constexpr tile_shape tile_of = shape_of_tile(Tuning::select(compiled_arch), Inputs{});
 
 /// Flattened: the elements are those of matrices, whose rows are what is counted as samples.
 template <class Counters, class Tuning, bool Flattened, class Arguments>
@@ -163,9 +165,8 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) element_kernel(__grid_c
     using inputs_type = typename Arguments::inputs_type;
     using fields = typename Arguments::fields_type;
     using indices = std::make_index_sequence<inputs_type::size>;
-    constexpr auto chosen = Tuning::select(compiled_arch);
-    constexpr auto shape = shape_of_tile(chosen, inputs_type{});
-    constexpr int threads = chosen.threads;
+    constexpr tile_shape shape{tile_of<Tuning, inputs_type>.chunk, tile_of<Tuning, inputs_type>.chunks};
+    constexpr int threads = threads_of<Tuning>;
     constexpr bool selects = inputs_type::template has<source::mask> || inputs_type::template has<source::weights>;
     extern __shared__ __align__(16) std::byte shared_tables[];
 

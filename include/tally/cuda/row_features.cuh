@@ -6,6 +6,7 @@
 // so far; a row's bits depend on its scores and its number of columns alone, not on its place or alignment.
 #pragma once
 
+#include <tally/cuda/inputs.hpp>
 #include <tally/cuda/load.cuh>
 #include <tally/update/row_need.hpp>
 #include <tally/update/row_values.hpp>
