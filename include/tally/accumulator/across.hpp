@@ -9,11 +9,11 @@
 
 #include <tally/config.hpp>
 #include <tally/core/accumulator.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/order_key.hpp>
 #include <tally/core/result.hpp>
 #include <tally/op/ops.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -154,7 +154,7 @@ private:
             unsigned char bytes[sizeof(Acc)];
             constexpr bool operator==(image const&) const = default;
         };
-        return a == b || std::bit_cast<image>(a) == std::bit_cast<image>(b);
+        return a == b || detail::bit_cast<image>(a) == detail::bit_cast<image>(b);
     }
 
     Acc accumulator_{};

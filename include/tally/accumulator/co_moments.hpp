@@ -33,23 +33,30 @@ public:
         auto const dy = detail::own_deviation(y, w);
         join(w, x, y, dx, dy, dx * dy);
     }
-    /// One pass over the block, by distances from the means so far (see moments::deposit_block).
+    /// One pass over the block, by distances from the means so far (see moments::deposit_sums).
     template <class X, class Y>
     void deposit_block(pair_block<X, Y> pairs, std::size_t n) {
-        if (n == 0) {
-            return;
+        if (n != 0) {
+            auto const origin = origin_for(pairs[0]);
+            deposit_sums(n, origin, detail::shifted_co_sums(pairs.first, pairs.second, n, origin.first, origin.second));
         }
-        auto const size = static_cast<double>(n);
+    }
+    /// Where the distances of a block are best counted from: the means so far, else the block's first pair.
+    template <class X, class Y>
+    [[nodiscard]] TALLY_HD constexpr value_pair<double> origin_for(value_pair<X, Y> const& first) const {
         bool const started = weight_ != 0.0;
-        auto const ox = detail::finite_or(started ? mean_x_ : static_cast<double>(pairs.first[0]), pairs.first[0]);
-        auto const oy = detail::finite_or(started ? mean_y_ : static_cast<double>(pairs.second[0]), pairs.second[0]);
-        auto const sums = detail::shifted_co_sums(pairs.first, pairs.second, n, ox, oy);
-        auto const central = [size](double squares, double a, double b) { return squares - a * (b / size); };
-        auto const xx = central(sums.xx, sums.x, sums.x);
-        auto const yy = central(sums.yy, sums.y, sums.y);
+        return {detail::finite_or(started ? mean_x_ : static_cast<double>(first.first), first.first),
+                detail::finite_or(started ? mean_y_ : static_cast<double>(first.second), first.second)};
+    }
+    /// Takes n > 0 pairs by the sums of their distances from `origin`, of the squares and of the products.
+    template <class Sums>
+    TALLY_HD constexpr void deposit_sums(std::uint64_t n, value_pair<double> const& origin, Sums const& sums) {
+        auto const size = static_cast<double>(n);
+        auto const xx = sums.xx - sums.x * (sums.x / size);
+        auto const yy = sums.yy - sums.y * (sums.y / size);
         deposits_ += n;
-        join(size, ox + sums.x / size, oy + sums.y / size, xx < 0.0 ? 0.0 : xx, yy < 0.0 ? 0.0 : yy,
-             central(sums.xy, sums.x, sums.y));
+        join(size, origin.first + sums.x / size, origin.second + sums.y / size, xx < 0.0 ? 0.0 : xx,
+             yy < 0.0 ? 0.0 : yy, sums.xy - sums.x * (sums.y / size));
     }
     TALLY_HD constexpr void merge(co_moments const& other) {
         deposits_ += other.deposits_;

@@ -30,16 +30,25 @@ public:
         ++deposits_;
         join(w, value, detail::own_deviation(value, w));
     }
-    /// One pass over the block: sums of distances from the mean so far. What cancels in S2 - S1^2 / n is at most the
-    /// share of M2 that the block's distance from that mean adds anyway, so nothing is lost; constant data give 0.
+    /// One pass over the block: sums of distances from the mean so far.
     template <class X>
     void deposit_block(X const* x, std::size_t n) {
-        if (n == 0) {
-            return;
+        if (n != 0) {
+            auto const origin = origin_for(x[0]);
+            auto const sums = detail::shifted_sums(x, n, origin);
+            deposit_sums(n, origin, sums.distances, sums.squares);
         }
+    }
+    /// Where the distances of a block are best counted from: the mean so far, else the block's first element.
+    template <class X>
+    [[nodiscard]] TALLY_HD constexpr double origin_for(X first) const {
+        return detail::finite_or(weight_ != 0.0 ? mean_ : static_cast<double>(first), first);
+    }
+    /// Takes n > 0 elements by the sums of their distances from `origin` and of the squares. What cancels in S2 - S1^2 / n
+    /// is at most the share of M2 that the block's distance from the mean so far adds anyway, so nothing is lost; constant
+    /// data give 0.
+    TALLY_HD constexpr void deposit_sums(std::uint64_t n, double origin, double distances, double squares) {
         auto const size = static_cast<double>(n);
-        auto const origin = detail::finite_or(weight_ != 0.0 ? mean_ : static_cast<double>(x[0]), x[0]);
-        auto const [distances, squares] = detail::shifted_sums(x, n, origin);
         auto const m2 = squares - distances * (distances / size);
         deposits_ += n;
         join(size, origin + distances / size, m2 < 0.0 ? 0.0 : m2);

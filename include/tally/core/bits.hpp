@@ -7,6 +7,8 @@
 
 #include <tally/config.hpp>
 
+#include <limits>
+
 namespace tally::detail {
 
 template <class To, class From>
@@ -16,5 +18,10 @@ TALLY_HD constexpr To bit_cast(From const& from) {
 }
 
 inline constexpr double not_a_number = __builtin_nan("");
+inline constexpr double positive_infinity = __builtin_huge_val();
+template <class T>
+inline constexpr T highest_of = std::numeric_limits<T>::max();
+template <class T>
+inline constexpr T lowest_of = std::numeric_limits<T>::lowest();
 
 } // namespace tally::detail

@@ -6,16 +6,16 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 
 #include <cstdint>
-#include <limits>
 
 namespace tally {
 
 /// Any integer or floating-point label converts to it; what does not fit becomes `invalid()` and is counted by the
 /// metric, never used as an index.
 struct class_index {
-    std::int32_t value = std::numeric_limits<std::int32_t>::min();
+    std::int32_t value = detail::lowest_of<std::int32_t>;
 
     TALLY_HD static constexpr class_index invalid() { return {}; }
     TALLY_HD constexpr operator std::int32_t() const { return value; } // NOLINT(google-explicit-constructor)

@@ -41,6 +41,9 @@ constexpr std::size_t count_fields() {
 template <class State>
 inline constexpr std::size_t field_count = detail::count_fields<State>();
 
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable // f decides where this may be called
+#endif
 /// Calls f(field0, field1, ...) with references to all fields of an aggregate. Cost: none.
 template <class State, class F>
 TALLY_HD constexpr decltype(auto) with_fields(State& state, F&& f) {

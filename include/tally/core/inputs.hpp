@@ -375,7 +375,7 @@ auto positions(X const& x, Sizes... sizes) {
 /// An input with a name of your own, for the role input<"name", T>.
 template <fixed_string Name, class X, class... Sizes>
 auto inputs(X const& x, Sizes... sizes) {
-    return detail::give_elements<source::custom<Name>>(x, sizes...);
+    return detail::give_elements<detail::custom_source<Name>>(x, sizes...);
 }
 /// Unnormalised scores (logits), one row a sample, one column a class.
 template <class X, class... Sizes>

@@ -10,7 +10,6 @@
 #include <tally/core/bits.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 namespace tally {
@@ -66,7 +65,7 @@ template <bool Largest, orderable T>
 TALLY_HD constexpr T from_reduction_key(std::uint64_t key) {
     if constexpr (std::is_floating_point_v<T>) {
         if (key == ~std::uint64_t{0}) {
-            return std::numeric_limits<T>::quiet_NaN();
+            return static_cast<T>(not_a_number);
         }
     }
     return from_order_key<T>(Largest ? key : ~key);

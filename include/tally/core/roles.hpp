@@ -32,8 +32,10 @@
 #include <tally/core/fixed_string.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace tally {
 
@@ -67,14 +69,21 @@ struct scores {
 struct probabilities {
     static constexpr fixed_string call = "probabilities";
 };
-template <fixed_string Name>
+/// A name of the user's own, letter by letter: nvcc can't print a string among the template arguments of a kernel.
+template <char... Letter>
 struct custom {
-    static constexpr auto call = Name;
+    static constexpr char letters[] = {Letter..., '\0'};
+    static constexpr fixed_string call = letters;
 };
 
 } // namespace source
 
 namespace detail {
+
+template <fixed_string Name, std::size_t... Index>
+source::custom<Name.text[Index]...> spell(std::index_sequence<Index...>);
+template <fixed_string Name>
+using custom_source = decltype(spell<Name>(std::make_index_sequence<Name.view().size()>{}));
 
 /// What a role is taken from: an element of an input, a feature of a row of scores, a cell of a matrix, or the pairs of
 /// elements of two rows.
@@ -114,7 +123,7 @@ using value = detail::element_role<source::values, T>;
 using sample_position = detail::element_role<source::positions, std::uint64_t>;
 using group_index = detail::element_role<source::groups, class_index>;
 template <fixed_string Name, class T>
-using input = detail::element_role<source::custom<Name>, T>;
+using input = detail::element_role<detail::custom_source<Name>, T>;
 
 /// How the target's score ranks in its row. `classes` is the number of columns. The target is in range exactly if
 /// 0 <= target < classes; otherwise, and if the row holds a NaN, no score ranks above or beside it.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/class_index.hpp>
 #include <tally/core/half_bits.hpp>
 
@@ -81,14 +82,13 @@ TALLY_HD constexpr class_index to_class_index(X x) {
     } else if constexpr (std::is_same_v<X, bool>) {
         return {static_cast<std::int32_t>(x)};
     } else {
-        constexpr std::int32_t highest = std::numeric_limits<std::int32_t>::max();
         if constexpr (std::is_signed_v<X>) {
             if (x < X{0}) {
                 auto const index = static_cast<std::int32_t>(x);
                 return index == x ? class_index{index} : class_index::invalid();
             }
         }
-        if (static_cast<std::uint64_t>(x) > static_cast<std::uint64_t>(highest)) {
+        if (static_cast<std::uint64_t>(x) > static_cast<std::uint64_t>(highest_of<std::int32_t>)) {
             return class_index::invalid();
         }
         return {static_cast<std::int32_t>(x)};

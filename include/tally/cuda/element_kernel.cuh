@@ -171,10 +171,12 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) element_kernel(__grid_c
     extern __shared__ __align__(16) std::byte shared_tables[];
 
     auto const& states = arguments.states;
-    thread_state<fields, Tuning> thread{states.tables, shared_tables};
+    __shared__ shared_parts<fields, Tuning> shared_sums;
+    thread_state<fields, Tuning> thread{states.tables, shared_tables, shared_sums};
     using tables = typename table_fields<fields>::type;
-    if constexpr (tables::size != 0) {
+    if constexpr (tables::size != 0 || shared_parts<fields, Tuning>::any) {
         clear_private_tables(tables{}, states.tables, shared_tables);
+        shared_sums.clear();
         __syncthreads();
     }
 

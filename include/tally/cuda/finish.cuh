@@ -213,6 +213,9 @@ __device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& s
         typename block_reduction<ordered_fields<fields>, Threads>::storage ordered;
     } storage;
 
+    if constexpr (Thread::shared_type::any) {
+        __syncthreads();
+    }
     if constexpr (tables::size != 0) {
         flush_registers<Tuning>(tables{}, states.tables, thread, shared_tables);
         __syncthreads();

@@ -42,12 +42,22 @@ struct append_arguments {
     typename Samples::record::payload_type* payloads;
 };
 
-/// Samples of a block by what becomes of them.
+/// What becomes of a sample.
+enum class fate : std::uint8_t { valid, masked, weight_lost, dropped };
+
+/// Samples of a block by what becomes of them: no memory holds an update with 2^32 samples for each block.
 struct append_tally {
-    std::uint64_t valid = 0;
-    std::uint64_t masked = 0;
-    std::uint64_t weights_lost = 0;
-    std::uint64_t dropped = 0;
+    std::uint32_t valid = 0;
+    std::uint32_t masked = 0;
+    std::uint32_t weights_lost = 0;
+    std::uint32_t dropped = 0;
+
+    __device__ void count(fate what) {
+        valid += what == fate::valid ? 1U : 0U;
+        masked += what == fate::masked ? 1U : 0U;
+        weights_lost += what == fate::weight_lost ? 1U : 0U;
+        dropped += what == fate::dropped ? 1U : 0U;
+    }
 };
 struct append_tallies_add {
     __device__ append_tally operator()(append_tally const& a, append_tally const& b) const {
@@ -55,21 +65,15 @@ struct append_tallies_add {
     }
 };
 
-/// Reads sample i, and counts it if there is somebody to count. Its record is valid if the sample is to be kept.
+/// Reads sample i into `each`, which is complete only if the sample is valid.
 template <class Samples, class Inputs, class Pack>
-__device__ typename Samples::record read_sample(Pack const& inputs, std::uint64_t i, append_tally* counted) {
+__device__ fate read_sample(Pack const& inputs, std::uint64_t i, typename Samples::record& each) {
     using prediction_role = typename Inputs::prediction_role;
     using target_role = typename Inputs::target_role;
-    auto const count = [counted](std::uint64_t append_tally::*which) {
-        if (counted != nullptr) {
-            ++(counted->*which);
-        }
-    };
     if constexpr (Inputs::masked) {
         auto const& mask = inputs.template view<source::mask>();
         if (!is_set(mask, load_raw(mask, i))) {
-            count(&append_tally::masked);
-            return {};
+            return fate::masked;
         }
     }
     auto const& predictions = inputs.template view<source::predictions>();
@@ -77,18 +81,16 @@ __device__ typename Samples::record read_sample(Pack const& inputs, std::uint64_
     prediction_role const prediction{
         widen_raw<typename prediction_role::value_type>(predictions, load_raw(predictions, i))};
     target_role const target{widen_raw<typename target_role::value_type>(targets, load_raw(targets, i))};
-    auto each = Samples::observe(prediction, target);
+    each = Samples::observe(prediction, target);
     if constexpr (Inputs::weighted) {
         auto const& weights = inputs.template view<source::weights>();
         auto const raw = load_raw(weights, i);
         if (!is_finite(weights, raw)) {
-            count(&append_tally::weights_lost);
-            return {};
+            return fate::weight_lost;
         }
         each = Samples::weigh(each, widen_raw<typename Inputs::weight_value>(weights, raw));
     }
-    count(each.valid ? &append_tally::valid : &append_tally::dropped);
-    return each;
+    return each.valid ? fate::valid : fate::dropped;
 }
 
 /// Blocks are numbered as they start, so that those before a block never wait for it. Each counts the valid samples of its
@@ -119,13 +121,14 @@ __global__ void __launch_bounds__(append_threads) append_kernel(append_arguments
 
     append_tally mine;
     for (auto i = first + thread; i < end; i += append_threads) {
-        (void)read_sample<Samples, Inputs>(arguments.inputs, i, &mine);
+        typename Samples::record each{};
+        mine.count(read_sample<Samples, Inputs>(arguments.inputs, i, each));
     }
     auto const all = reduce_tallies(storage.tallies).Reduce(mine, append_tallies_add{});
     if (thread == 0) {
         shared_valid = all.valid;
         atomicExch(reinterpret_cast<unsigned long long*>(arguments.valid_of_block + block),
-                   static_cast<unsigned long long>(all.valid + 1));
+                   static_cast<unsigned long long>(all.valid) + 1);
         auto const add = [](std::uint64_t& to, std::uint64_t number) {
             if (number != 0) {
                 atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(number));
@@ -159,7 +162,8 @@ __global__ void __launch_bounds__(append_threads) append_kernel(append_arguments
         for (auto i = first + thread; i < end; i += append_threads) {
             auto const to = place + (i - first);
             if (to < arguments.capacity) {
-                auto const each = read_sample<Samples, Inputs>(arguments.inputs, i, nullptr);
+                typename Samples::record each{};
+                (void)read_sample<Samples, Inputs>(arguments.inputs, i, each);
                 arguments.keys[to] = each.key;
                 arguments.payloads[to] = each.payload;
             }
@@ -168,13 +172,11 @@ __global__ void __launch_bounds__(append_threads) append_kernel(append_arguments
         for (auto round = first; round < end && place < arguments.capacity; round += append_threads) {
             auto const i = round + thread;
             typename Samples::record each{};
-            if (i < end) {
-                each = read_sample<Samples, Inputs>(arguments.inputs, i, nullptr);
-            }
+            bool const valid = i < end && read_sample<Samples, Inputs>(arguments.inputs, i, each) == fate::valid;
             unsigned offset = 0;
             unsigned total = 0;
-            scan(storage.scan).ExclusiveSum(each.valid ? 1U : 0U, offset, total);
-            if (each.valid && place + offset < arguments.capacity) {
+            scan(storage.scan).ExclusiveSum(valid ? 1U : 0U, offset, total);
+            if (valid && place + offset < arguments.capacity) {
                 arguments.keys[place + offset] = each.key;
                 arguments.payloads[place + offset] = each.payload;
             }

@@ -50,7 +50,8 @@ struct sorter_for<ranked_pairs<T, Nan>> {
 } // namespace detail
 
 /// Samples: ranked_labels<T, Weighting> or ranked_pairs<T, Nan>. A buffer belongs to the device that was current at its
-/// construction; streams, lifetimes of inputs and threads are as for cuda::tracker.
+/// construction; streams, lifetimes of inputs and threads are as for cuda::tracker: one host thread at a time, also for
+/// finalize(), which uses the buffer's workspace.
 /// `update` is one kernel: it allocates nothing, never waits, and can be captured in a CUDA graph. Which samples are kept
 /// does not depend on scheduling: the first `capacity` valid ones. finalize() waits; it sorts in memory that was
 /// allocated at construction. combine() gathers the samples through host memory and allocates for all of them.

@@ -71,8 +71,9 @@ __global__ void __launch_bounds__(ranking_threads)
     for (auto i = std::uint64_t{blockIdx.x} * ranking_threads + threadIdx.x; i < n;
          i += std::uint64_t{gridDim.x} * ranking_threads) {
         auto const bits = static_cast<word>(Arithmetic::weight_bits(payloads[i]) + 1);
-        auto& of_class = Arithmetic::is_positive(payloads[i]) ? positives : negatives;
-        of_class = max(of_class, bits);
+        bool const positive = Arithmetic::is_positive(payloads[i]);
+        negatives = max(negatives, positive ? word{0} : bits);
+        positives = max(positives, positive ? bits : word{0});
     }
     auto const largest_of = [](word a, word b) { return a > b ? a : b; };
     negatives = reduce(storage).Reduce(negatives, largest_of);

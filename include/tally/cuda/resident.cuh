@@ -83,7 +83,9 @@ public:
         profiling_range const range{"tally update"};
         device_guard const guard{traits_.device};
         constexpr auto checks = Tuning::select(0).pointers;
-        if (checks == pointer_check::every_update || (checks == pointer_check::first_update && !pointers_checked_)) {
+        bool const wanted =
+            checks == pointer_check::every_update || (checks == pointer_check::first_update && !pointers_checked_);
+        if (wanted && pass.samples() != 0) { // without a sample nothing is read
             (check_pointer(views), ...);
             pointers_checked_ = true;
         }

@@ -135,9 +135,11 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
     __shared__ std::aligned_storage_t<sizeof(accumulator), alignof(accumulator)> shared_rows[threads / warp_size];
 
     auto const& states = arguments.states;
-    thread_state<fields, Tuning> thread{states.tables, shared_tables};
-    if constexpr (tables::size != 0) {
+    __shared__ shared_parts<fields, Tuning> shared_sums;
+    thread_state<fields, Tuning> thread{states.tables, shared_tables, shared_sums};
+    if constexpr (tables::size != 0 || shared_parts<fields, Tuning>::any) {
         clear_private_tables(tables{}, states.tables, shared_tables);
+        shared_sums.clear();
         __syncthreads();
     }
 

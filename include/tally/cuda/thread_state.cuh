@@ -6,13 +6,13 @@
 #pragma once
 
 #include <tally/accumulator/cell_state.hpp>
-#include <tally/accumulator/co_moments.hpp>
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/moments.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/cuda/atomics.cuh>
+#include <tally/cuda/exact_part.cuh>
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/table_policy.hpp>
+#include <tally/cuda/thread_part.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,140 +21,8 @@
 
 namespace tally::cuda::detail {
 
-/// A thread's part of accumulator F, to which X is contributed. Specialise it where a register form is cheaper than F. A
-/// part with takes_tiles gets the contributions of a tile of samples at once: x[0..Count), those whose bit in `keep` is
-/// set, which are at least one.
-template <class F, class X>
-struct thread_part {
-    static constexpr bool takes_tiles = false;
-    F part{};
-    template <class... W>
-    __device__ void deposit(X const& x, W const&... w) {
-        part.deposit(x, w...);
-    }
-    template <int Count, class... W> // W: arrays of Count weights, or none
-    __device__ void deposit_all(X const (&x)[Count], W const&... w) {
-#pragma unroll
-        for (int i = 0; i < Count; ++i) {
-            part.deposit(x[i], w[i]...);
-        }
-    }
-    __device__ F total() const { return part; }
-};
-
-/// One bit for each sample of a tile.
-template <int Count>
-inline constexpr auto all_of_tile = static_cast<std::uint32_t>((std::uint64_t{1} << Count) - 1);
-
-/// The first element of a tile whose bit is set.
-template <int Count, class X>
-__device__ X first_kept(X const (&x)[Count], std::uint32_t keep) {
-    X first = x[0];
-#pragma unroll
-    for (int i = Count - 1; i > 0; --i) {
-        if ((keep & ((1U << i) - 1U)) == 0U && ((keep >> i) & 1U) != 0U) {
-            first = x[i];
-        }
-    }
-    return first;
-}
-
-/// One division a tile instead of one a sample.
-template <class X>
-    requires std::is_arithmetic_v<X>
-struct thread_part<moments, X> {
-    static constexpr bool takes_tiles = true;
-    moments part{};
-    template <class... W>
-    __device__ void deposit(X x, W const&... w) {
-        part.deposit(x, w...);
-    }
-    template <int Count>
-    __device__ void deposit_all(X const (&x)[Count]) {
-        deposit_tile(x, all_of_tile<Count>);
-    }
-    template <int Count, class W>
-    __device__ void deposit_all(X const (&x)[Count], W const (&w)[Count]) {
-#pragma unroll
-        for (int i = 0; i < Count; ++i) {
-            part.deposit(x[i], w[i]);
-        }
-    }
-    template <int Count>
-    __device__ void deposit_tile(X const (&x)[Count], std::uint32_t keep) {
-        auto const origin = part.origin_for(part.weight() != 0.0 ? x[0] : first_kept(x, keep));
-        double distances = 0.0;
-        double squares = 0.0;
-#pragma unroll
-        for (int i = 0; i < Count; ++i) {
-            if (((keep >> i) & 1U) != 0U) {
-                auto const d = static_cast<double>(x[i]) - origin;
-                distances += d;
-                squares += d * d;
-            }
-        }
-        part.deposit_sums(static_cast<std::uint64_t>(__popc(keep)), origin, distances, squares);
-    }
-    __device__ moments total() const { return part; }
-};
-
-template <class X, class Y>
-struct thread_part<co_moments, value_pair<X, Y>> {
-    static constexpr bool takes_tiles = true;
-    co_moments part{};
-    template <class... W>
-    __device__ void deposit(value_pair<X, Y> const& pair, W const&... w) {
-        part.deposit(pair, w...);
-    }
-    template <int Count>
-    __device__ void deposit_all(value_pair<X, Y> const (&pairs)[Count]) {
-        deposit_tile(pairs, all_of_tile<Count>);
-    }
-    template <int Count, class W>
-    __device__ void deposit_all(value_pair<X, Y> const (&pairs)[Count], W const (&w)[Count]) {
-#pragma unroll
-        for (int i = 0; i < Count; ++i) {
-            part.deposit(pairs[i], w[i]);
-        }
-    }
-    template <int Count>
-    __device__ void deposit_tile(value_pair<X, Y> const (&pairs)[Count], std::uint32_t keep) {
-        auto const origin = part.origin_for(part.weight() != 0.0 ? pairs[0] : first_kept(pairs, keep));
-        struct {
-            double x, y, xx, yy, xy;
-        } sums{};
-#pragma unroll
-        for (int i = 0; i < Count; ++i) {
-            if (((keep >> i) & 1U) != 0U) {
-                auto const dx = static_cast<double>(pairs[i].first) - origin.first;
-                auto const dy = static_cast<double>(pairs[i].second) - origin.second;
-                sums.x += dx;
-                sums.y += dy;
-                sums.xx += dx * dx;
-                sums.yy += dy * dy;
-                sums.xy += dx * dy;
-            }
-        }
-        part.deposit_sums(static_cast<std::uint64_t>(__popc(keep)), origin, sums);
-    }
-    __device__ co_moments total() const { return part; }
-};
-
-/// Counting by ones takes 32 bits: a thread sees fewer than 2^32 samples of an update.
-template <tally::detail::weights_in_count Weights>
-struct thread_part<basic_count<Weights>, one_t> {
-    static constexpr bool takes_tiles = false;
-    std::uint32_t n = 0;
-    template <class... W>
-    __device__ void deposit(one_t, W const&...) {
-        ++n;
-    }
-    template <int Count, class... W>
-    __device__ void deposit_all(one_t const (&)[Count], W const&...) {
-        n += Count;
-    }
-    __device__ basic_count<Weights> total() const { return basic_count<Weights>{n}; }
-};
+template <class Part>
+concept shares_memory = requires { typename Part::shared_type; };
 
 /// A thread's part of a table: the contributions that fell outside, and the counters of a small table.
 template <class Id, table_strategy Strategy>
@@ -171,6 +39,33 @@ template <class Id, class Tuning>
 struct thread_slot {
     using kept = typename tally::detail::kept<typename Id::contribution>::type;
     std::conditional_t<Id::is_table, thread_table<Id, strategy_of<Id, Tuning>>, thread_part<scalar_of<Id>, kept>> part;
+};
+
+/// What the threads of a block share for a field.
+template <class Id, class Tuning>
+struct shared_slot {};
+template <class Id, class Tuning>
+    requires shares_memory<decltype(thread_slot<Id, Tuning>::part)>
+struct shared_slot<Id, Tuning> {
+    typename decltype(thread_slot<Id, Tuning>::part)::shared_type value;
+};
+
+/// What the threads of a block share for all fields, in shared memory.
+template <class Fields, class Tuning>
+struct shared_parts;
+template <class... Id, class Tuning>
+struct shared_parts<type_list<Id...>, Tuning> : shared_slot<Id, Tuning>... {
+    static constexpr bool any = (shares_memory<decltype(thread_slot<Id, Tuning>::part)> || ...);
+
+    /// All threads of the block.
+    __device__ void clear() {
+        auto const clear_slot = [](auto& slot) {
+            if constexpr (requires { slot.value; }) {
+                slot.value.clear();
+            }
+        };
+        (clear_slot(static_cast<shared_slot<Id, Tuning>&>(*this)), ...);
+    }
 };
 
 /// The contributions of a tile to one field, for parts that take tiles.
@@ -190,8 +85,11 @@ class thread_state<type_list<Id...>, Tuning> : thread_slot<Id, Tuning>... {
     using fields = type_list<Id...>;
 
 public:
-    __device__ thread_state(table_record<typename table_fields<fields>::type> const& tables, std::byte* shared)
-        : tables_{tables}, shared_{shared} {}
+    using shared_type = shared_parts<fields, Tuning>;
+
+    __device__ thread_state(table_record<typename table_fields<fields>::type> const& tables, std::byte* shared_tables,
+                            shared_type& shared)
+        : tables_{tables}, shared_tables_{shared_tables}, shared_{shared} {}
 
     /// Deposits what observe of counter `State - 1` returned for sample i of a tile of Count. Fields that take tiles
     /// collect, until end_tile.
@@ -209,7 +107,7 @@ public:
                 deposit_kept<id>(x[i], w[i]...);
             }
         } else {
-            part<State, Field>().deposit_all(x, w...);
+            with_shared<id>([&](auto&... shared) { part<State, Field>().deposit_all(shared..., x, w...); });
         }
     }
     template <std::size_t State, class Tile, std::size_t... Field>
@@ -237,6 +135,8 @@ public:
         auto const& mine = static_cast<thread_slot<Wanted, Tuning> const&>(*this).part;
         if constexpr (Wanted::is_table) {
             return occurrences{mine.outside};
+        } else if constexpr (shares_memory<std::remove_cvref_t<decltype(mine)>>) {
+            return mine.total(static_cast<shared_slot<Wanted, Tuning> const&>(shared_).value);
         } else {
             return mine.total();
         }
@@ -278,7 +178,9 @@ private:
     __device__ void end_tile_of_field(Collected const& collected) {
         if constexpr (requires { collected.keep; }) {
             if (collected.keep != 0U) {
-                part<State, Field>().deposit_tile(collected.x, collected.keep);
+                with_shared<id_at<State, Field>>([&](auto&... shared) {
+                    part<State, Field>().deposit_tile(shared..., collected.x, collected.keep);
+                });
             }
         }
     }
@@ -301,7 +203,18 @@ private:
         if constexpr (Wanted::is_table) {
             deposit_cell<Wanted>(mine, x, w...);
         } else {
-            mine.deposit(x, w...);
+            with_shared<Wanted>([&](auto&... shared) { mine.deposit(shared..., x, w...); });
+        }
+    }
+
+    /// Calls f with what the block shares for a field, if there is such a thing.
+    template <class Wanted, class F>
+    __device__ void with_shared(F&& f) {
+        auto& slot = static_cast<shared_slot<Wanted, Tuning>&>(shared_);
+        if constexpr (requires { slot.value; }) {
+            f(slot.value);
+        } else {
+            f();
         }
     }
 
@@ -324,9 +237,9 @@ private:
         } else {
             if (slot.shared_offset >= 0) {
                 if constexpr (counts_ones<Wanted>) {
-                    atomicAdd(reinterpret_cast<unsigned*>(shared_ + slot.shared_offset) + offset, 1U);
+                    atomicAdd(reinterpret_cast<unsigned*>(shared_tables_ + slot.shared_offset) + offset, 1U);
                 } else {
-                    merge_into_cell(shared_ + slot.shared_offset + offset * stored_bytes<cell_type>(), nullptr,
+                    merge_into_cell(shared_tables_ + slot.shared_offset + offset * stored_bytes<cell_type>(), nullptr,
                                     contribution_as<cell_type>(x.value, w...));
                 }
                 return;
@@ -360,7 +273,8 @@ private:
     }
 
     table_record<typename table_fields<fields>::type> const& tables_;
-    std::byte* shared_;
+    std::byte* shared_tables_;
+    shared_type& shared_;
 };
 
 } // namespace tally::cuda::detail

@@ -117,7 +117,7 @@ TALLY_HD constexpr double own_deviation(double value, double weight) {
 
 /// The first number if it is finite, else the second.
 template <class X>
-inline double finite_or(double first, X second) {
+TALLY_HD constexpr double finite_or(double first, X second) {
     return first - first == 0.0 ? first : static_cast<double>(second);
 }
 

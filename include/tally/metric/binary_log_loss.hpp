@@ -8,6 +8,7 @@
 #include <tally/accumulator/count.hpp>
 #include <tally/accumulator/sum.hpp>
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/fixed_string.hpp>
 #include <tally/core/result.hpp>
@@ -16,7 +17,6 @@
 #include <tally/metric/log_loss.hpp>
 
 #include <cmath>
-#include <limits>
 
 namespace tally {
 
@@ -64,11 +64,10 @@ struct binary_log_loss_counters {
         occurrences dropped;
     };
     TALLY_HD static auto observe(prediction<T> p, target<class_index> label) {
-        constexpr T highest = std::numeric_limits<T>::max();
         bool const positive = label == 1;
         bool const valid = Input::valid(p.value) && (positive || label == 0);
         T const loss = Input::loss(p.value, positive);
-        bool const finite = valid && loss <= highest;
+        bool const finite = valid && loss <= detail::highest_of<T>;
         return contribute(when(finite, loss), when(valid && !positive, one), when(valid && positive, one),
                           when(valid && !finite, one), when(!valid, one));
     }

@@ -8,13 +8,12 @@
 #include <tally/accumulator/count.hpp>
 #include <tally/accumulator/sum.hpp>
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/ratio.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/core/weighting.hpp>
 #include <tally/metric/policies.hpp>
-
-#include <limits>
 
 namespace tally {
 
@@ -65,7 +64,7 @@ struct multiclass_brier_score {
                                            target<class_index> label) {
         bool const ignored = Labels::ignores(label);
         bool const valid =
-            !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= std::numeric_limits<T>::max();
+            !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= detail::highest_of<T>;
         // A sum of squares: what is below zero is rounding.
         T const others = squares.value - p.value * p.value;
         T const error = (T{1} - p.value) * (T{1} - p.value) + (others > T{0} ? others : T{0});

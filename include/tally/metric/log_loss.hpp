@@ -8,6 +8,7 @@
 #include <tally/accumulator/count.hpp>
 #include <tally/accumulator/sum.hpp>
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/ratio.hpp>
 #include <tally/core/result.hpp>
@@ -16,7 +17,6 @@
 #include <tally/metric/policies.hpp>
 
 #include <cmath>
-#include <limits>
 
 namespace tally {
 
@@ -26,13 +26,12 @@ namespace detail {
 /// has no part in the mean, as it should; added to it, it would make the mean NaN.
 template <class Sum, class Count>
 TALLY_HD constexpr result<double> mean_loss(Sum const& finite, Count const& infinite, Count const& samples) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
     auto const mean = ratio(finite, samples);
     auto const lost = number_of(infinite);
     if (!mean.has_value() || lost == 0) {
         return mean;
     }
-    return (lost > 0) == (number_of(samples) > 0) ? infinity : -infinity;
+    return (lost > 0) == (number_of(samples) > 0) ? positive_infinity : -positive_infinity;
 }
 
 } // namespace detail
@@ -51,11 +50,10 @@ struct log_loss_counters {
         occurrences ignored;
     };
     TALLY_HD static constexpr auto observe(target_log_probability<T> log_probability, target<class_index> label) {
-        constexpr T lowest = std::numeric_limits<T>::lowest();
         bool const ignored = Labels::ignores(label);
         // False for NaN (a NaN in the row, a label out of range) and for "probabilities" above 1.
         bool const valid = !ignored && log_probability.value <= T{0};
-        bool const finite = valid && log_probability.value >= lowest;
+        bool const finite = valid && log_probability.value >= detail::lowest_of<T>;
         return contribute(when(finite, -log_probability.value), when(valid, one), when(valid && !finite, one),
                           when(!ignored && !valid, one), when(ignored, one));
     }

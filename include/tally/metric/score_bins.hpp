@@ -14,13 +14,13 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/fixed_string.hpp>
 
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace tally {
 
@@ -78,12 +78,12 @@ public:
 
     template <std::floating_point T>
     [[nodiscard]] TALLY_HD static constexpr std::int32_t index(T score) {
-        constexpr auto highest = std::bit_cast<float>(beyond - 1);
-        constexpr auto scale = static_cast<float>(PerOctave) / std::bit_cast<float>(first_octave);
+        constexpr auto highest = detail::bit_cast<float>(beyond - 1);
+        constexpr auto scale = static_cast<float>(PerOctave) / detail::bit_cast<float>(first_octave);
         T const size = score < T{0} ? -score : score;
         // NaN fails the comparison as well. Rounding a double to float keeps the order.
         auto const magnitude = size < static_cast<T>(highest) ? static_cast<float>(size) : highest;
-        auto const bits = std::bit_cast<std::uint32_t>(magnitude) & 0x7fff'ffffU; // -0 is 0
+        auto const bits = detail::bit_cast<std::uint32_t>(magnitude) & 0x7fff'ffffU; // -0 is 0
         bool const small = bits < first_octave;
         auto const below = static_cast<std::int32_t>((small ? magnitude : 0.0F) * scale);
         auto const above = static_cast<std::int32_t>(bits >> shift) - static_cast<std::int32_t>(first_octave >> shift) +
@@ -94,18 +94,17 @@ public:
     }
     /// -infinity for the first bin. Bins below zero do not contain their lower edge.
     [[nodiscard]] TALLY_HD static constexpr double lower(std::size_t bin) {
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        return bin >= per_sign ? edge(bin - per_sign) : (bin == 0 ? -infinity : -edge(per_sign - bin));
+        return bin >= per_sign ? edge(bin - per_sign) : (bin == 0 ? -detail::positive_infinity : -edge(per_sign - bin));
     }
 
 private:
     TALLY_HD static constexpr double edge(std::size_t step) {
         if (step < PerOctave) {
             return static_cast<double>(step) / static_cast<double>(PerOctave) *
-                   static_cast<double>(std::bit_cast<float>(first_octave));
+                   static_cast<double>(detail::bit_cast<float>(first_octave));
         }
         auto const bits = static_cast<std::uint32_t>(step - PerOctave) << shift;
-        return static_cast<double>(std::bit_cast<float>(first_octave + bits));
+        return static_cast<double>(detail::bit_cast<float>(first_octave + bits));
     }
 };
 

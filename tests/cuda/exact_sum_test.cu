@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact sums on the device: the same words as digit by digit on the host, for benign and for hostile numbers, whatever
+// the size, the alignment and the tuning; and what an element costs, counted.
+#include "support/device_array.cuh"
+#include "support/device_counters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <tally/accumulator/exact_sum.hpp>
+#include <tally/cuda.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+using tally::testing::counted;
+using tally::testing::device_array;
+
+namespace {
+
+/// Sums of the values as they come, NaN and infinities included.
+template <class T, class Sum>
+struct plain_sum {
+    struct state {
+        Sum sum;
+    };
+    TALLY_HD static constexpr auto observe(tally::value<T> x) { return tally::contribute(x.value); }
+    static double finalize(state const& s) { return s.sum.value(); }
+};
+struct sum_of_squares {
+    struct state {
+        tally::exact_sum<tally::product<float>> sum;
+    };
+    TALLY_HD static constexpr auto observe(tally::value<float> x) {
+        return tally::contribute(tally::product<float>{x.value, x.value});
+    }
+    static double finalize(state const& s) { return s.sum.value(); }
+};
+struct weighted_sum {
+    using weighting = tally::by_weight<float>;
+    struct state {
+        tally::exact_sum<tally::product<float>> sum;
+    };
+    TALLY_HD static constexpr auto observe(tally::value<float> x) { return tally::contribute(x.value); }
+    static double finalize(state const& s) { return s.sum.value(); }
+};
+struct only_count {
+    struct state {
+        tally::count n;
+    };
+    TALLY_HD static constexpr auto observe(tally::value<float>) { return tally::contribute(tally::one); }
+    static double finalize(state const& s) { return static_cast<double>(s.n.value()); }
+};
+
+struct small_blocks {
+    static constexpr tally::cuda::tuning select(int) {
+        tally::cuda::tuning chosen;
+        chosen.threads = 64;
+        chosen.most_items = 4;
+        chosen.blocks_per_multiprocessor = 1;
+        return chosen;
+    }
+};
+
+/// Few enough threads that each takes several tiles of a test's samples.
+struct long_runs {
+    static constexpr tally::cuda::tuning select(int compute_capability) {
+        auto chosen = tally::cuda::tuning_for(compute_capability);
+        chosen.threads = 64;
+        chosen.blocks_per_multiprocessor = 1;
+        chosen.bytes_in_flight = 64;
+        chosen.most_items = 16;
+        return chosen;
+    }
+};
+
+template <class T>
+std::vector<std::pair<std::string, std::vector<T>>> data_sets(std::size_t n) {
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr auto fraction = static_cast<bits>((bits{1} << (std::numeric_limits<T>::digits - 1)) - 1);
+    constexpr auto sign = static_cast<bits>(bits{1} << (8 * sizeof(T) - 1));
+    std::mt19937_64 random(n);
+    std::vector<std::pair<std::string, std::vector<T>>> sets;
+    auto const add = [&](char const* name, auto make) {
+        std::vector<T> values(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            values[i] = make(i);
+        }
+        sets.emplace_back(name, std::move(values));
+    };
+    auto const from_bits = [](bits b) {
+        T x;
+        std::memcpy(&x, &b, sizeof(x));
+        return x;
+    };
+    constexpr auto infinity = std::numeric_limits<T>::infinity();
+    constexpr auto nan = std::numeric_limits<T>::quiet_NaN();
+    std::uniform_real_distribution<T> uniform(-1, 1);
+    add("losses", [&](std::size_t) { return uniform(random) + T{1}; });
+    add("zeros of both signs", [](std::size_t i) { return i % 2 == 0 ? T{0} : -T{0}; });
+    add("subnormal", [&](std::size_t) { return from_bits(static_cast<bits>(random()) & (fraction | sign)); });
+    add("largest", [](std::size_t) { return std::numeric_limits<T>::max(); });
+    add("cancelling", [](std::size_t i) {
+        return i == 5 ? std::numeric_limits<T>::denorm_min()
+                      : (i % 2 == 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
+    });
+    add("one huge, many tiny", [](std::size_t i) { return i == 3 ? T{1e30F} : T{1e-30F}; });
+    add("every exponent", [&](std::size_t) {
+        auto const x = from_bits(static_cast<bits>(random()));
+        return x - x == T{0} ? x : T{1};
+    });
+    add("random bits", [&](std::size_t) { return from_bits(static_cast<bits>(random())); });
+    add("nan and infinities", [](std::size_t i) { return i == 7 ? nan : i == 9 ? infinity : T{2}; });
+    add("negative infinity", [](std::size_t i) { return i == 7 ? -infinity : T{2}; });
+    return sets;
+}
+
+template <class T, class Tuning>
+void check_values(std::size_t n) {
+    using metric = plain_sum<T, tally::exact_sum<T>>;
+    for (auto const& [name, values] : data_sets<T>(n)) {
+        CAPTURE(name);
+        CAPTURE(n);
+        device_array<T> const input(values, 1);
+        tally::cuda::tracker<metric, Tuning> device;
+        device.update(tally::values(input.data(), n));
+        device.update(tally::values(input.data() + 1, n - 1));
+        tally::exact_sum<T> expected;
+        for (auto const x : values) {
+            expected.deposit(x);
+        }
+        for (std::size_t i = 1; i < n; ++i) {
+            expected.deposit(values[i]);
+        }
+        CHECK(device.merged().template get<1>().sum == expected);
+    }
+}
+
+} // namespace
+
+TEST_CASE("exact sums of floats and doubles are the host's, digit by digit") {
+    for (std::size_t const n : {2UL, 33UL, 5003UL, 70001UL}) {
+        check_values<float, tally::cuda::default_tuning>(n);
+    }
+    check_values<double, tally::cuda::default_tuning>(5003);
+    check_values<float, small_blocks>(5003);
+    check_values<double, small_blocks>(501);
+}
+
+TEST_CASE("exact sums of squares and of weighted values") {
+    std::size_t const n = 9001;
+    std::vector<float> weights(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        weights[i] = static_cast<float>(i % 13) * 0.37F;
+    }
+    device_array<float> const w(weights);
+    for (auto const& [name, values] : data_sets<float>(n)) {
+        CAPTURE(name);
+        device_array<float> const input(values);
+        tally::cuda::tracker<sum_of_squares> squares;
+        squares.update(tally::values(input.data(), n));
+        tally::cuda::tracker<weighted_sum> weighted;
+        weighted.update(tally::values(input.data(), n), tally::weights(w.data(), n));
+        tally::exact_sum<tally::product<float>> expected_squares;
+        tally::exact_sum<tally::product<float>> expected_weighted;
+        for (std::size_t i = 0; i < n; ++i) {
+            expected_squares.deposit(values[i], values[i]);
+            expected_weighted.deposit(values[i], weights[i]);
+        }
+        CHECK(squares.merged().get<1>().sum == expected_squares);
+        if (name == "losses") {
+            CHECK(squares.finalize().get() == expected_squares.value());
+            CHECK(weighted.finalize().get() == expected_weighted.value());
+        }
+        CHECK(weighted.merged().get<1>().sum == expected_weighted);
+    }
+}
+
+TEST_CASE("cells of exact sums in a table") {
+    using metric = tally::grouped<plain_sum<float, tally::exact_sum<float>>, 5>;
+    std::size_t const n = 4001;
+    std::vector<std::int32_t> groups(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        groups[i] = static_cast<std::int32_t>(i * 7 % 6);
+    }
+    device_array<std::int32_t> const g(groups);
+    for (auto const& [name, values] : data_sets<float>(n)) {
+        CAPTURE(name);
+        device_array<float> const input(values);
+        tally::cuda::tracker<metric> device;
+        tally::host::tracker<metric> host;
+        device.update(tally::values(input.data(), n), tally::groups(g.data(), n));
+        host.update(tally::values(values), tally::groups(groups));
+        auto const got = device.merged();
+        auto const expected = host.merged();
+        for (std::size_t k = 0; k < 5; ++k) {
+            CHECK(got.get<1>().cells(k).state().sum == expected.get<1>().cells(k).state().sum);
+        }
+        CHECK(got.get<1>().cells.outside() == expected.get<1>().cells.outside());
+    }
+}
+
+TEST_CASE("instructions of an element of an exact sum" * doctest::test_suite("plain")) {
+    TALLY_NEEDS_COUNTERS();
+    // At most 12 issued instructions beyond those of a kernel that only counts. PTX has two more: it moves a float to an
+    // integer register and a double to another, which the machine, having one kind of register, does not.
+    constexpr double moves = 2.0;
+    auto const of_an_element = []<class M>(M const*) {
+        tally::cuda::tracker<M, long_runs> tracker;
+        unsigned long long instructions[2] = {};
+        for (std::size_t k = 0; k < 2; ++k) {
+            std::size_t const n = (k + 1) << 19;
+            std::vector<float> values(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                values[i] = 1.0F + static_cast<float>(i % 1009) / 512.0F;
+            }
+            device_array<float> const input(values);
+            tally::testing::count_from_here();
+            tracker.update(tally::values(input.data(), n));
+            tally::cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+            CHECK(tracker.finalize().samples() != 0);
+            instructions[k] = counted("element_kernel", "thread_instructions");
+        }
+        return static_cast<double>(instructions[1] - instructions[0]) / static_cast<double>(std::size_t{1} << 19);
+    };
+    tally::cuda::tracker<only_count> const unused;
+    CHECK(unused.finalize().get() == 0.0);
+    auto const exact = of_an_element(static_cast<plain_sum<float, tally::exact_sum<float>>*>(nullptr));
+    auto const counting = of_an_element(static_cast<only_count*>(nullptr));
+    MESSAGE("PTX instructions an element: exact sum " << exact << ", counting alone " << counting);
+    CHECK(exact - counting <= 12.0 + moves);
+}
