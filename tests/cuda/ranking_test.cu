@@ -88,15 +88,16 @@ struct device_samples {
         : scores{host.scores}, targets{host.targets}, weights{host.weights}, mask{host.mask} {}
 };
 
+/// Takes n samples from `first` on.
 template <class Buffer, class Data>
-void update_labels(Buffer& buffer, Data const& data, std::size_t n) {
-    buffer.update(tally::predictions(data.scores.data(), n), tally::targets(data.targets.data(), n),
-                  tally::mask(data.mask.data(), n));
+void update_labels(Buffer& buffer, Data const& data, std::size_t n, std::size_t first = 0) {
+    buffer.update(tally::predictions(data.scores.data() + first, n), tally::targets(data.targets.data() + first, n),
+                  tally::mask(data.mask.data() + first, n));
 }
 template <class Buffer, class Data>
-void update_weighted(Buffer& buffer, Data const& data, std::size_t n) {
-    buffer.update(tally::weights(data.weights.data(), n), tally::predictions(data.scores.data(), n),
-                  tally::targets(data.targets.data(), n), tally::mask(data.mask.data(), n));
+void update_weighted(Buffer& buffer, Data const& data, std::size_t n, std::size_t first = 0) {
+    buffer.update(tally::weights(data.weights.data() + first, n), tally::predictions(data.scores.data() + first, n),
+                  tally::targets(data.targets.data() + first, n), tally::mask(data.mask.data() + first, n));
 }
 
 void same(tally::ranked_value const& a, tally::ranked_value const& b) {
@@ -112,7 +113,7 @@ void same_labels(Values const& a, Values const& b) {
     same(a.average_precision(), b.average_precision());
 }
 
-/// Two updates, the second with the same samples again.
+/// Two updates, the second with some of the samples again.
 void compare(samples const& host, std::size_t capacity) {
     CAPTURE(host.size());
     CAPTURE(capacity);
@@ -121,12 +122,13 @@ void compare(samples const& host, std::size_t capacity) {
     tally::cuda::ranking_buffer<labels> buffer{capacity};
     tally::host::ranking_buffer<weighted_labels> expected_weighted{capacity};
     tally::cuda::ranking_buffer<weighted_labels> weighted{capacity};
-    for (int k = 0; k < 2; ++k) {
-        update_labels(expected, host, host.size());
-        update_labels(buffer, device, host.size());
+    for (std::size_t const first : {std::size_t{0}, host.size() / 5}) {
+        auto const n = host.size() - first;
+        update_labels(expected, host, n, first);
+        update_labels(buffer, device, n, first);
         same_labels(buffer.finalize(), expected.finalize());
-        update_weighted(expected_weighted, host, host.size());
-        update_weighted(weighted, device, host.size());
+        update_weighted(expected_weighted, host, n, first);
+        update_weighted(weighted, device, n, first);
         same_labels(weighted.finalize(), expected_weighted.finalize());
     }
     CHECK(cudaGetLastError() == cudaSuccess);

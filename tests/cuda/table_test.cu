@@ -39,6 +39,14 @@ struct flushing {
     }
 };
 
+struct few_blocks {
+    static constexpr tally::cuda::tuning select(int compute_capability) {
+        auto chosen = tally::cuda::tuning_for(compute_capability);
+        chosen.blocks_per_multiprocessor = 1;
+        return chosen;
+    }
+};
+
 /// Labels of which `diagonal` of 100 are predicted right; some are no class at all.
 struct labelled {
     std::vector<std::int32_t> predicted;
@@ -141,4 +149,21 @@ TEST_CASE("cells of several accumulators, of sums of floats, and of moments unde
     compare(static_cast<tally::grouped<tally::largest<>>*>(nullptr));
     compare(static_cast<tally::grouped<tally::variance<>>*>(nullptr));
     compare(static_cast<tally::weighted<tally::grouped<tally::mean<>>>*>(nullptr), 1);
+}
+
+TEST_CASE("the diagonal of a large confusion matrix costs no global atomics" * doctest::test_suite("plain")) {
+    TALLY_NEEDS_COUNTERS();
+    std::size_t const n = 1 << 20;
+    labelled const data(n, 1000, 90);
+    device_array<std::int32_t> const predicted(data.predicted);
+    device_array<std::int32_t> const targets(data.targets);
+    tally::cuda::tracker<tally::confusion_matrix<tally::dynamic>, few_blocks> tracker{tally::num_classes{1000}};
+    auto const blocks = static_cast<unsigned>(tally::cuda::device_traits::of(0).multiprocessors);
+    tally::cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    tally::testing::count_from_here();
+    tracker.update(tally::predictions(predicted.data(), n), tally::targets(targets.data(), n));
+    tally::cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    auto const atomics = tally::testing::counted("element_kernel", "global_atomics");
+    CHECK(atomics < n / 8 + blocks * 1000); // off the diagonal, and each block's diagonal once
+    CHECK(tally::testing::counted("element_kernel", "shared_atomics") > n * 8 / 10);
 }

@@ -108,25 +108,20 @@ consteval bool require_element() {
 }
 
 template <class Tensor>
-void require_host_memory(Tensor const& tensor) {
-    // DLPack device types whose memory the host can read: CPU, pinned (CUDA, ROCm), managed, one without a device.
+int device_type_of(Tensor const& tensor) {
+    int device = 1;
     if constexpr (requires { tensor.device.device_type; }) {
         // Copied, not read: a newer producer may send a number that this program's enumeration does not have.
         auto const& type = tensor.device.device_type;
-        int device = 0;
         static_assert(sizeof(type) == sizeof(device), "tally: the device_type of a DLPack tensor must be of 4 bytes");
         std::memcpy(&device, &type, sizeof(device));
-        if (device != 1 && device != 3 && device != 11 && device != 13) {
-            throw shape_error("a DLPack tensor of device type " + std::to_string(device) +
-                              " lies in device memory; the host engine reads host memory");
-        }
     }
+    return device;
 }
 
 /// Refuses tensors that can't be read as numbers, with the reason.
 template <std::size_t Rank, class Tensor>
 dynamic_view<Rank> view_dlpack(Tensor const& tensor) {
-    require_host_memory(tensor);
     if (static_cast<std::size_t>(tensor.ndim) != Rank) {
         throw shape_error("a DLPack tensor of " + std::to_string(tensor.ndim) + " dimensions was given where " +
                           std::to_string(Rank) + (Rank == 1 ? " is" : " are") + " needed");
@@ -135,6 +130,7 @@ dynamic_view<Rank> view_dlpack(Tensor const& tensor) {
         throw shape_error("DLPack tensors of vector types (lanes > 1) are not supported");
     }
     dynamic_view<Rank> view{};
+    view.device_type = device_type_of(tensor);
     view.type = {static_cast<std::uint8_t>(tensor.dtype.code), static_cast<std::uint8_t>(tensor.dtype.bits)};
     std::ptrdiff_t compact = 1;
     bool empty = false;

@@ -62,6 +62,7 @@ struct dynamic_view {
     dynamic_type type;
     std::size_t size[Rank];
     std::ptrdiff_t stride[Rank];
+    int device_type = 1; ///< where the memory lies, numbered as DLPack does: 1 is the host
 };
 
 namespace detail {

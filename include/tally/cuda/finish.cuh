@@ -90,6 +90,11 @@ __device__ void clear_private_tables(type_list<Id...>, table_record<type_list<Id
         using table_type = typename Wanted::type;
         using cell_type = typename table_type::cell_type;
         auto const& slot = tables.template of<Wanted>();
+        if constexpr (may_be_square<Wanted>) {
+            for (std::size_t i = threadIdx.x; slot.diagonal_offset >= 0 && i < slot.shape.size[0]; i += blockDim.x) {
+                reinterpret_cast<unsigned*>(shared + slot.diagonal_offset)[i] = 0U;
+            }
+        }
         if (slot.shared_offset < 0) {
             return;
         }
@@ -113,6 +118,19 @@ __device__ void flush_private_tables(type_list<Id...>, table_record<type_list<Id
         using table_type = typename Wanted::type;
         using cell_type = typename table_type::cell_type;
         auto const& slot = tables.template of<Wanted>();
+        auto const add_count = [](unsigned& count, std::byte* target) {
+            if (count != 0U) {
+                atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(count));
+                count = 0U;
+            }
+        };
+        if constexpr (may_be_square<Wanted>) {
+            auto const side = slot.shape.size[0];
+            for (std::size_t i = threadIdx.x; slot.diagonal_offset >= 0 && i < side; i += blockDim.x) {
+                add_count(reinterpret_cast<unsigned*>(shared + slot.diagonal_offset)[i],
+                          slot.cells + i * (side + 1) * stored_bytes<cell_type>());
+            }
+        }
         if (slot.shared_offset < 0) {
             return;
         }
@@ -120,11 +138,7 @@ __device__ void flush_private_tables(type_list<Id...>, table_record<type_list<Id
         for (std::size_t i = threadIdx.x; i < cells; i += blockDim.x) {
             auto* const target = slot.cells + i * stored_bytes<cell_type>();
             if constexpr (counts_ones<Wanted>) {
-                auto& count = reinterpret_cast<unsigned*>(shared + slot.shared_offset)[i];
-                if (count != 0U) {
-                    atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(count));
-                    count = 0U;
-                }
+                add_count(reinterpret_cast<unsigned*>(shared + slot.shared_offset)[i], target);
             } else if constexpr (by_parts<cell_type>) {
                 auto* const copy = shared + slot.shared_offset + i * stored_bytes<cell_type>();
                 merge_into_cell(target, nullptr, load<cell_type>(copy));

@@ -142,6 +142,7 @@ private:
             slot.cells = cells;
             slot.lock = locks;
             slot.shared_offset = -1;
+            slot.diagonal_offset = -1;
             cells += layout::padded(shape.cells() * stored_bytes<cell_type>());
             if (!by_parts<cell_type>) {
                 locks += shape.cells();
@@ -153,6 +154,13 @@ private:
                     shared + wanted <= limit) {
                     slot.shared_offset = static_cast<std::int32_t>(shared);
                     shared += wanted;
+                }
+            }
+            if constexpr (may_be_square<Id>) {
+                auto const side = (shape.size[0] * sizeof(std::uint32_t) + 15) / 16 * 16;
+                if (slot.shared_offset < 0 && shape.size[0] == shape.size[1] && shared + side <= limit) {
+                    slot.diagonal_offset = static_cast<std::int32_t>(shared);
+                    shared += side;
                 }
             }
         });

@@ -165,9 +165,10 @@ struct resident_record<type_list<Id...>> : resident_slot<Id>... {
 template <class Id>
 struct table_slot {
     typename Id::type::extents_type shape;
-    std::byte* cells;           ///< stored_bytes each
-    unsigned* lock;             ///< for cells that are not merged by parts: one lock for each of them
-    std::int32_t shared_offset; ///< of the block's copy in dynamic shared memory; -1 if there is none
+    std::byte* cells;             ///< stored_bytes each
+    unsigned* lock;               ///< for cells that are not merged by parts: one lock for each of them
+    std::int32_t shared_offset;   ///< of the block's copy in dynamic shared memory; -1 if there is none
+    std::int32_t diagonal_offset; ///< of the block's copy of the diagonal alone, for square tables; -1 if there is none
 };
 
 template <class Fields>

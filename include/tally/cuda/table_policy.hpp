@@ -76,6 +76,17 @@ inline constexpr bool counts_ones = [] {
     }
 }();
 
+/// Square tables of counts, such as confusion matrices: most of the mass may lie on the diagonal, on a few addresses, so
+/// each block counts the diagonal apart where the table itself is too large to be copied.
+template <class Id>
+inline constexpr bool may_be_square = [] {
+    if constexpr (counts_ones<Id>) {
+        return tally::detail::is_extents<typename Id::type::extents_type> && Id::type::rank == 2;
+    } else {
+        return false;
+    }
+}();
+
 /// Bytes of one cell in a block's private copy; 0 if there can be none.
 template <class Id>
 TALLY_HD constexpr std::size_t private_cell_bytes() {

@@ -244,6 +244,12 @@ private:
                 }
                 return;
             }
+            if constexpr (may_be_square<Wanted>) {
+                if (slot.diagonal_offset >= 0 && x.index[0] == x.index[1]) {
+                    atomicAdd(reinterpret_cast<unsigned*>(shared_tables_ + slot.diagonal_offset) + x.index[0], 1U);
+                    return;
+                }
+            }
             auto* const target = slot.cells + offset * stored_bytes<cell_type>();
             if constexpr (counts_ones<Wanted>) {
                 add_by_warp(reinterpret_cast<unsigned long long*>(target));

@@ -5,6 +5,7 @@
 // whose samples are rows (with row features where asked for), then those whose samples are the elements of a matrix.
 #pragma once
 
+#include <tally/core/errors.hpp>
 #include <tally/core/metric.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/host/evaluate.hpp>
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -51,6 +53,19 @@ using tally::detail::needs_class_probability;
 using tally::detail::role_kind;
 using tally::detail::source_of;
 
+/// Refuses tensors whose memory the host can't read.
+template <class View>
+void require_host_memory(View const& view) {
+    if constexpr (tally::detail::is_dynamic_v<View>) {
+        // Of DLPack: CPU, pinned (CUDA, ROCm), managed.
+        auto const device = view.device_type;
+        if (device != 1 && device != 3 && device != 11 && device != 13) {
+            throw shape_error("a DLPack tensor of device type " + std::to_string(device) +
+                              " lies in device memory; the host engine reads host memory");
+        }
+    }
+}
+
 template <class M, class Counters, class... Given>
 class updater;
 
@@ -73,6 +88,7 @@ public:
     explicit updater(inputs_type const& inputs) : inputs_{inputs} {
         if constexpr (complete) {
             roles::check(inputs_);
+            inputs_.for_each_view([](auto const& view) { require_host_memory(view); });
             samples_ = inputs_.samples();
             columns_ = inputs_.columns();
         }

@@ -132,4 +132,12 @@ private:
     }
 };
 
+namespace detail {
+
+template <class Shape>
+inline constexpr bool is_extents = false;
+template <class... E>
+inline constexpr bool is_extents<extents<E...>> = true;
+
+} // namespace detail
 } // namespace tally

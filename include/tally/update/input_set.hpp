@@ -97,6 +97,11 @@ public:
         return n;
     }
 
+    template <class F>
+    void for_each_view(F&& f) const {
+        std::apply([&](auto const&... input) { (f(input.view), ...); }, inputs_);
+    }
+
     /// Columns of the matrices among the inputs; 0 if there is none.
     [[nodiscard]] std::size_t columns() const {
         std::size_t columns = 0;
