@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuda::ranking_buffer against host::ranking_buffer and the definitions: the same samples kept and the same bits, for
-// sizes around those of blocks, ties of any length, and buffers that are full; what an update costs; graphs and streams.
+// sizes around those of blocks, ties of any length, and buffers that are full; what an update costs; graphs and
+// streams.
 #include <tally/cuda/ranking_buffer.cuh>
 
 #include "support/device_array.cuh"

@@ -3,6 +3,8 @@
 //
 // The update of a ranking buffer: one kernel that appends the valid samples in the order in which they are given,
 // whatever the scheduling of blocks, so that a full buffer holds the same samples in every run, and those of the host.
+// Samples are read twice, to be counted and to be written; the second time from a cache unless the update is very
+// large.
 #pragma once
 
 #include <tally/core/roles.hpp>
@@ -93,8 +95,8 @@ __device__ fate read_sample(Pack const& inputs, std::uint64_t i, typename Sample
     return each.valid ? fate::valid : fate::dropped;
 }
 
-/// Blocks are numbered as they start, so that those before a block never wait for it. Each counts the valid samples of its
-/// chunk, waits for the counts of the blocks before it, and then knows where its samples go.
+/// Blocks are numbered as they start, so that those before a block never wait for it. Each counts the valid samples of
+/// its chunk, waits for the counts of the blocks before it, and then knows where its samples go.
 template <class Samples, class Inputs, class Pack>
 __global__ void __launch_bounds__(append_threads) append_kernel(append_arguments<Samples, Pack> const arguments) {
     using reduce_tallies = cub::BlockReduce<append_tally, append_threads>;

@@ -52,8 +52,8 @@ struct sorter_for<ranked_pairs<T, Nan>> {
 /// Samples: ranked_labels<T, Weighting> or ranked_pairs<T, Nan>. A buffer belongs to the device that was current at its
 /// construction; streams, lifetimes of inputs and threads are as for cuda::tracker: one host thread at a time, also for
 /// finalize(), which uses the buffer's workspace.
-/// `update` is one kernel: it allocates nothing, never waits, and can be captured in a CUDA graph. Which samples are kept
-/// does not depend on scheduling: the first `capacity` valid ones. finalize() waits; it sorts in memory that was
+/// `update` is one kernel: it allocates nothing, never waits, and can be captured in a CUDA graph. Which samples are
+/// kept does not depend on scheduling: the first `capacity` valid ones. finalize() waits; it sorts in memory that was
 /// allocated at construction. combine() gathers the samples through host memory and allocates for all of them.
 template <class Samples>
 class ranking_buffer {
@@ -91,9 +91,9 @@ public:
     ranking_buffer& operator=(ranking_buffer const&) = delete;
     ~ranking_buffer() = default;
 
-    /// Takes samples in device memory: predictions(...), targets(...), for weighted samples weights(...), and optionally
-    /// mask(...), as vectors of the same size. Zero samples are legal and launch nothing. Throws shape_error before
-    /// anything is launched, cuda::error if the launch fails (the buffer is as it was).
+    /// Takes samples in device memory: predictions(...), targets(...), for weighted samples weights(...), and
+    /// optionally mask(...), as vectors of the same size. Zero samples are legal and launch nothing. Throws shape_error
+    /// before anything is launched, cuda::error if the launch fails (the buffer is as it was).
     template <class... Source, class... View>
     void update(cudaStream_t stream, given<Source, View> const&... inputs) {
         using pass = tally::detail::ranking_inputs<Samples, given<Source, View>...>;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// From pairs in device memory to the sums behind Spearman's rank correlation: sort by prediction, rank, sort the ranks by
-// target, and take the groups of equal targets.
+// From pairs in device memory to the sums behind Spearman's rank correlation: sort by prediction, rank, sort the ranks
+// by target, and take the groups of equal targets.
 #pragma once
 
 #include <tally/cuda/device.hpp>
