@@ -193,3 +193,59 @@ TEST_CASE("reset, snapshot and restore") {
     host.restore(saved); // a snapshot knows no engine
     CHECK(host.finalize()["mean"_metric].value() == before["mean"_metric].value());
 }
+
+namespace {
+
+/// Thread, warp and block take a row of so few columns, and several blocks share a row of more than 64.
+struct small_rows {
+    static constexpr tally::cuda::tuning select(int compute_capability) {
+        auto chosen = tally::cuda::tuning_for(compute_capability);
+        chosen.row_columns_by_thread = 4;
+        chosen.row_columns_by_warp = 40;
+        chosen.row_columns_by_block = 64;
+        return chosen;
+    }
+};
+using row_metrics =
+    tally::collection<tally::named<"loss", tally::log_loss<>>, tally::named<"top1", tally::accuracy<>>,
+                      tally::named<"top3", tally::accuracy<tally::top_k<3>>>,
+                      tally::named<"brier", tally::multiclass_brier_score<>>, tally::named<"ece", tally::calibration_error<10>>>;
+
+} // namespace
+
+TEST_CASE("rows read by a thread, a warp, a block and several blocks") {
+    for (std::size_t const rows : {std::size_t{3}, std::size_t{70}, std::size_t{3000}}) {
+        for (std::size_t const columns :
+             {std::size_t{4}, std::size_t{40}, std::size_t{64}, std::size_t{65}, std::size_t{300}}) {
+            if (rows * columns > 100000) {
+                continue;
+            }
+            CAPTURE(rows);
+            CAPTURE(columns);
+            auto scores = numbers(rows * columns + 1);
+            std::vector<std::int32_t> labels(rows);
+            for (std::size_t i = 0; i < rows; ++i) {
+                labels[i] = static_cast<std::int32_t>(i * 7 % (columns + 1)); // one label is no class
+                scores[i * columns + i % columns] = scores[i * columns];      // ties
+            }
+            for (std::size_t const offset : {std::size_t{0}, std::size_t{1}}) {
+                device_array<float> const s(scores, offset);
+                device_array<std::int32_t> const l(labels);
+                tally::cuda::tracker<row_metrics, small_rows> device;
+                tally::host::tracker<row_metrics> host;
+                for (int k = 0; k < 2; ++k) {
+                    device.update(tally::scores(s.data(), rows, columns), tally::targets(l.data(), rows));
+                    host.update(tally::scores(scores.data(), rows, columns), tally::targets(labels));
+                }
+                auto const got = device.finalize();
+                auto const expected = host.finalize();
+                CHECK(got.samples() == expected.samples());
+                CHECK(got["top1"_metric].value() == expected["top1"_metric].value());
+                CHECK(got["top3"_metric].value() == expected["top3"_metric].value());
+                CHECK(got["loss"_metric].value() == doctest::Approx(expected["loss"_metric].value()).epsilon(1e-6));
+                CHECK(got["brier"_metric].value() == doctest::Approx(expected["brier"_metric].value()).epsilon(1e-6));
+                CHECK(got["ece"_metric].value() == doctest::Approx(expected["ece"_metric].value()).epsilon(1e-5));
+            }
+        }
+    }
+}

@@ -26,6 +26,11 @@
 
 namespace tally::cuda::detail {
 
+template <class... R>
+consteval bool has_row_role(type_list<R...>) {
+    return ((R::kind == tally::detail::role_kind::row) || ...);
+}
+
 /// Sets the record and all cells to their identity.
 template <class... Id>
 __global__ void reset_kernel(__grid_constant__ state_access<type_list<Id...>> const states) {
@@ -62,7 +67,9 @@ public:
                     static_cast<std::uint64_t>(Tuning::select(traits_.compute_capability).blocks_per_multiprocessor);
         auto const locks = layout::padded(layout::locks(blank_) * sizeof(unsigned));
         auto const ticket = layout::padded(sizeof(unsigned));
-        memory_ = device_buffer(image + locks + ticket + partials_ * sizeof(*states_.partials));
+        auto const records = layout::padded(partials_ * sizeof(*states_.partials));
+        auto const rows = takes_rows ? row_workspace::parts * (row_workspace::part_bytes + sizeof(unsigned)) : 0;
+        memory_ = device_buffer(image + locks + ticket + records + rows);
         image_bytes_ = image;
 
         auto* next = memory_.data();
@@ -72,6 +79,13 @@ public:
         states_.samples_before_flush = Tuning::select(traits_.compute_capability).samples_before_flush;
         place_tables(next + layout::padded(sizeof(scalars)), reinterpret_cast<unsigned*>(next + image));
         check(cudaMemsetAsync(next + image, 0, locks + ticket, stream), "cudaMemsetAsync", stream);
+        if (takes_rows) {
+            auto* const after_records = next + image + locks + ticket + records;
+            rows_.done = reinterpret_cast<unsigned*>(after_records);
+            rows_.found = after_records + row_workspace::parts * sizeof(unsigned);
+            check(cudaMemsetAsync(rows_.done, 0, row_workspace::parts * sizeof(unsigned), stream), "cudaMemsetAsync",
+                  stream);
+        }
         reset(stream);
     }
     resident(resident const&) = delete;
@@ -87,10 +101,13 @@ public:
             checks == pointer_check::every_update || (checks == pointer_check::first_update && !pointers_checked_);
         if (wanted && pass.samples() != 0) { // without a sample nothing is read
             (check_pointer(views), ...);
+            if constexpr (requires { pass.for_each_pointer([](void const*) {}); }) {
+                pass.for_each_pointer([this](void const* data) { require_readable(data); });
+            }
             pointers_checked_ = true;
         }
         follow(stream);
-        pass.launch(launch_target<fields>{traits_, cache_, states_, partials_}, stream);
+        pass.launch(launch_target<fields>{traits_, cache_, states_, partials_, rows_}, stream);
     }
 
     void reset(cudaStream_t stream) {
@@ -200,19 +217,26 @@ private:
     template <class View>
     void check_pointer(View const& view) const {
         if constexpr (requires { view.data; }) {
-            if (view.data == nullptr || traits_.reads_pageable_memory) {
-                return;
-            }
-            cudaPointerAttributes attributes{};
-            auto const code = cudaPointerGetAttributes(&attributes, view.data);
-            check(code, "cudaPointerGetAttributes");
-            if (attributes.type == cudaMemoryTypeUnregistered) {
-                throw shape_error("an input of cuda::tracker::update lies in host memory, which device " +
-                                  std::to_string(traits_.device) +
-                                  " can't read: pass device, managed or pinned memory");
-            }
+            require_readable(view.data);
         }
     }
+    void require_readable(void const* data) const {
+        if (data == nullptr || traits_.reads_pageable_memory) {
+            return;
+        }
+        cudaPointerAttributes attributes{};
+        auto const code = cudaPointerGetAttributes(&attributes, data);
+        check(code, "cudaPointerGetAttributes");
+        if (attributes.type == cudaMemoryTypeUnregistered) {
+            throw shape_error("an input lies in host memory, which device " + std::to_string(traits_.device) +
+                              " can't read: pass device, managed or pinned memory");
+        }
+    }
+
+    /// Whether some counters ask for features of rows.
+    static constexpr bool takes_rows = []<class... C>(type_list<C...>) {
+        return (has_row_role(roles_of<C>{}) || ...);
+    }(typename layout::counters{});
 
     /// Static shared memory of the kernels, at most; the rest may be used for copies of tables.
     static constexpr std::size_t shared_for_reduction = 16 * 1024;
@@ -223,6 +247,7 @@ private:
     std::size_t image_bytes_ = 0;
     state_access<fields> states_{};
     std::uint64_t partials_ = 0;
+    row_workspace rows_{};
     launch_cache cache_;
     event order_;
     cudaStream_t last_stream_;

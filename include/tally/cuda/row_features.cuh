@@ -92,22 +92,18 @@ struct row_accumulator {
         });
     }
 
-    /// Joins the parts of the warps of a block, which all threads read in the same order.
-    __device__ void join_block(row_accumulator const* parts, int count) {
-        *this = parts[0];
-        for (int k = 1; k < count; ++k) {
-            auto other = parts[k];
-            auto const whole = other.top > top ? other.top : top;
-            join(whole, [](auto x, auto) { return x; });
-            other.join(whole, [](auto x, auto) { return x; });
-            exps += other.exps;
-            squares += other.squares;
-            arg = other.arg < arg ? other.arg : arg;
-            greater += other.greater;
-            equal_before += other.equal_before;
-            equal_after += other.equal_after;
-            has_nan = has_nan || other.has_nan;
-        }
+    /// Joins the next part of the row.
+    __device__ void join_next(row_accumulator other) {
+        auto const whole = other.top > top ? other.top : top;
+        join(whole, [](auto x, auto) { return x; });
+        other.join(whole, [](auto x, auto) { return x; });
+        exps += other.exps;
+        squares += other.squares;
+        arg = other.arg < arg ? other.arg : arg;
+        greater += other.greater;
+        equal_before += other.equal_before;
+        equal_after += other.equal_after;
+        has_nan = has_nan || other.has_nan;
     }
 
     [[nodiscard]] __device__ tally::detail::row_values<S> values(std::int32_t columns, std::int32_t target) const {
@@ -258,38 +254,40 @@ __device__ auto load_once(team members, Load const& load) {
     return cub::ShuffleIndex<32>(loaded, 0, 0xffffffffU);
 }
 
-/// Reads row `row` of a matrix of scores; every thread of the team gets the whole row's. `shared` has a place for each warp.
-template <unsigned Needs, bool PlainSquares, class S, class View>
-__device__ row_accumulator<Needs, PlainSquares, S> read_row(View const& view, std::size_t row, std::int32_t columns,
-                                                            std::int32_t target, bool aligned, team members,
-                                                            row_accumulator<Needs, PlainSquares, S>* shared) {
-    using accumulator = row_accumulator<Needs, PlainSquares, S>;
+/// The score of the target, for all of a team; NaN if the target is no column.
+template <class S, class View>
+__device__ S load_target_score(View const& view, std::size_t row, std::int32_t columns, std::int32_t target,
+                               team members) {
+    if (target < 0 || target >= columns) {
+        return static_cast<S>(__builtin_nan(""));
+    }
+    auto const loaded = load_once(members, [&] { return load_raw(view, row, static_cast<std::size_t>(target)); });
+    return widen_raw<S>(view, loaded);
+}
+
+/// Reads columns [begin, end) of a row of scores; every thread of the team gets all of them. `begin` is a multiple of 16
+/// bytes of elements. `shared` has a place for each warp.
+template <class Accumulator, class S, class View>
+__device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t begin, std::int32_t end,
+                                 std::int32_t target, S target_score, bool aligned, team members, Accumulator* shared) {
     constexpr std::size_t bytes = element_bytes<View>;
     constexpr int chunk = bytes == 0 ? 4 : bytes >= 16 ? 1 : static_cast<int>(16 / bytes);
     constexpr int batch = chunk >= 8 ? 2 : 4;
     using raw = raw_t<View>;
 
-    S target_score = static_cast<S>(__builtin_nan(""));
-    if constexpr (tally::detail::needs_of<Needs>::target) {
-        if (target >= 0 && target < columns) {
-            auto const loaded =
-                load_once(members, [&] { return load_raw(view, row, static_cast<std::size_t>(target)); });
-            target_score = widen_raw<S>(view, loaded);
-        }
-    }
-
-    accumulator mine;
-    auto const whole_chunks = columns / chunk;
+    Accumulator mine;
+    auto const whole_chunks = (end - begin) / chunk;
     auto const load_chunk = [&](raw(&to)[chunk], std::int32_t c) {
         if constexpr (bytes != 0) {
             if (aligned) {
-                load_aligned<chunk>(view.data + static_cast<std::ptrdiff_t>(row) * view.row_stride + c * chunk, to);
+                load_aligned<chunk>(view.data + static_cast<std::ptrdiff_t>(row) * view.row_stride + begin + c * chunk,
+                                    to);
                 return;
             }
         }
 #pragma unroll
         for (int i = 0; i < chunk; ++i) {
-            to[i] = load_raw(view, row, static_cast<std::size_t>(c * chunk + i));
+            to[i] = load_raw(view, row, static_cast<std::size_t>(begin + c * chunk + i));
         }
     };
     for (std::int32_t c = members.rank; c < whole_chunks; c += batch * members.size) {
@@ -308,11 +306,11 @@ __device__ row_accumulator<Needs, PlainSquares, S> read_row(View const& view, st
                 for (int i = 0; i < chunk; ++i) {
                     scores[i] = widen_raw<S>(view, loaded[b][i]);
                 }
-                mine.take(scores, (c + b * members.size) * chunk, target, target_score);
+                mine.take(scores, begin + (c + b * members.size) * chunk, target, target_score);
             }
         }
     }
-    for (std::int32_t column = whole_chunks * chunk + members.rank; column < columns; column += members.size) {
+    for (std::int32_t column = begin + whole_chunks * chunk + members.rank; column < end; column += members.size) {
         S const scores[1] = {widen_raw<S>(view, load_raw(view, row, static_cast<std::size_t>(column)))};
         mine.take(scores, column, target, target_score);
     }
@@ -324,12 +322,30 @@ __device__ row_accumulator<Needs, PlainSquares, S> read_row(View const& view, st
                 shared[threadIdx.x / 32] = mine;
             }
             __syncthreads();
-            mine.join_block(shared, members.size / 32);
+            mine = shared[0];
+            for (int w = 1; w < members.size / 32; ++w) {
+                mine.join_next(shared[w]);
+            }
             __syncthreads();
         }
     }
     mine.target_score = target_score;
     return mine;
+}
+
+/// Reads a whole row, `part` columns at a time: the same bits whether one block reads the parts or several do.
+template <class Accumulator, class S, class View>
+__device__ Accumulator read_row(View const& view, std::size_t row, std::int32_t columns, std::int32_t part,
+                                std::int32_t target, S target_score, bool aligned, team members, Accumulator* shared) {
+    auto whole = read_part(view, row, 0, min(columns, part), target, target_score, aligned, members, shared);
+    for (std::int32_t begin = part; begin < columns; begin += part) {
+        auto const end = columns - begin > part ? begin + part : columns;
+        whole.join_next(read_part(view, row, begin, end, target, target_score, aligned, members, shared));
+        if (end == columns) {
+            break;
+        }
+    }
+    return whole;
 }
 
 } // namespace tally::cuda::detail

@@ -22,6 +22,14 @@
 
 namespace tally::cuda::detail {
 
+/// For rows that several blocks share: what each found, and how many are done, 0 between launches.
+struct row_workspace {
+    static constexpr std::size_t part_bytes = 64; ///< at least a row_accumulator
+    static constexpr std::uint64_t parts = 4096;
+    std::byte* found;
+    unsigned* done;
+};
+
 template <class Fields, class Inputs>
 struct row_arguments {
     using inputs_type = Inputs;
@@ -30,9 +38,12 @@ struct row_arguments {
     Inputs inputs;
     std::uint64_t rows;
     std::int32_t columns;
-    int team;         ///< threads that share a row: 1, 32 or all of a block
-    int rows_of_team; ///< consecutive rows that a team takes at once, at most its size
-    bool aligned;     ///< rows may be loaded 16 bytes at a time
+    int team;          ///< threads that share a row: 1, 32 or all of a block
+    int rows_of_team;  ///< consecutive rows that a team takes at once, at most its size
+    bool aligned;      ///< rows may be loaded 16 bytes at a time
+    std::int32_t part; ///< columns that a block reads before it joins what its warps found
+    int blocks_of_row; ///< more than 1: each reads one part, the last one evaluates the row
+    row_workspace workspace;
     std::uint64_t rounds_before_flush;
 };
 
@@ -117,6 +128,49 @@ struct cell_sample {
     }
 };
 
+/// Few and long rows: each block reads parts of rows; the last one of a row joins its parts in order and evaluates it.
+template <class Counters, class Roles, class Sample, class Accumulator, class S, class Arguments, class Thread>
+__device__ void share_rows(Arguments const& arguments, Thread& thread, team members, Accumulator* shared) {
+    using set = typename Arguments::inputs_type::set;
+    static_assert(sizeof(Accumulator) <= row_workspace::part_bytes);
+    __shared__ bool is_last;
+    auto const& view = arguments.inputs.template view<typename set::row_source>();
+    auto const parts = static_cast<std::uint64_t>(arguments.blocks_of_row);
+    auto* const found = reinterpret_cast<Accumulator*>(arguments.workspace.found);
+    for (std::uint64_t task = blockIdx.x; task < arguments.rows * parts; task += gridDim.x) {
+        auto const row = static_cast<std::size_t>(task / parts);
+        std::int32_t target = -1;
+        S target_score = static_cast<S>(__builtin_nan(""));
+        if constexpr (Roles::any_target_needed) {
+            auto const& targets = arguments.inputs.template view<source::targets>();
+            target = widen_raw<class_index>(targets, load_once(members, [&] { return load_raw(targets, row); })).value;
+            target_score = load_target_score<S>(view, row, arguments.columns, target, members);
+        }
+        auto const begin = static_cast<std::int32_t>(task % parts) * arguments.part;
+        auto const end = arguments.columns - begin > arguments.part ? begin + arguments.part : arguments.columns;
+        auto const mine = read_part(view, row, begin, end, target, target_score, arguments.aligned, members, shared);
+        if (threadIdx.x == 0) {
+            found[task] = mine;
+            __threadfence();
+            auto const last = static_cast<unsigned>(parts - 1);
+            is_last = atomicInc(arguments.workspace.done + row, last) == last;
+        }
+        __syncthreads();
+        if (is_last && threadIdx.x == 0) {
+            __threadfence();
+            auto whole = found[row * parts];
+            for (std::uint64_t p = 1; p < parts; ++p) {
+                whole.join_next(found[row * parts + p]);
+            }
+            Sample const of_row{arguments.inputs, row, arguments.columns, whole.values(arguments.columns, target)};
+            if (of_row.select(thread, true)) {
+                evaluate<1, false, Counters>(typename Roles::row_counters{}, thread, of_row, 1U);
+            }
+        }
+        __syncthreads();
+    }
+}
+
 /// S: float or double, in which row features are computed.
 template <class Counters, class Tuning, class S, class Arguments>
 __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_constant__ Arguments const arguments) {
@@ -148,6 +202,14 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
     auto const team_of_block = threadIdx.x / static_cast<unsigned>(arguments.team);
     auto const rows_of_team = static_cast<std::uint64_t>(arguments.rows_of_team);
     auto const rows_of_block = teams_of_block * rows_of_team;
+    if constexpr (roles::uses_rows && roles::cell_counters::size == 0) {
+        if (arguments.blocks_of_row > 1) {
+            share_rows<Counters, roles, sample, accumulator, S>(arguments, thread, members,
+                                                                reinterpret_cast<accumulator*>(shared_rows));
+            finish<threads, Tuning>(fields{}, states, thread, shared_tables);
+            return;
+        }
+    }
     [[maybe_unused]] std::uint64_t rounds_since = 0;
     for (std::uint64_t first = blockIdx.x * rows_of_block; first < arguments.rows; first += gridDim.x * rows_of_block) {
         auto const begin = first + team_of_block * rows_of_team;
@@ -163,9 +225,13 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
                     auto const raw = load_once(members, [&] { return load_raw(targets, row); });
                     target = widen_raw<class_index>(targets, raw).value;
                 }
-                of_all = read_row<roles::row_needs, plain_squares, S>(
-                    arguments.inputs.template view<typename set::row_source>(), row, arguments.columns, target,
-                    arguments.aligned, members, reinterpret_cast<accumulator*>(shared_rows));
+                auto const& view = arguments.inputs.template view<typename set::row_source>();
+                S target_score = static_cast<S>(__builtin_nan(""));
+                if constexpr (tally::detail::needs_of<roles::row_needs>::target) {
+                    target_score = load_target_score<S>(view, row, arguments.columns, target, members);
+                }
+                of_all = read_row(view, row, arguments.columns, arguments.part, target, target_score, arguments.aligned,
+                                  members, reinterpret_cast<accumulator*>(shared_rows));
                 if (static_cast<std::uint64_t>(members.rank) == r) {
                     mine = of_all;
                     my_target = target;

@@ -36,8 +36,9 @@ struct tuning {
     table_strategy tables = table_strategy::automatic;
     std::size_t shared_table_bytes = 48 * 1024;                  ///< tables beyond this are not copied to shared memory
     std::uint64_t samples_before_flush = std::uint64_t{1} << 31; ///< 32-bit counts are flushed before they can wrap
-    int row_columns_by_thread = 32; ///< rows of up to so many columns are read by one thread each
-    int row_columns_by_warp = 8192; ///< up to so many by a warp, longer ones by a block
+    int row_columns_by_thread = 32;   ///< rows of up to so many columns are read by one thread each
+    int row_columns_by_warp = 8192;   ///< up to so many by a warp, longer ones by a block
+    int row_columns_by_block = 32768; ///< of longer rows, read at a time; of few rows, by several blocks
     pointer_check pointers = pointer_check::first_update;
 };
 

@@ -78,6 +78,7 @@ struct launch_target {
     launch_cache& cache;
     state_access<Fields> states;
     std::uint64_t partials; ///< records that there is room for
+    row_workspace rows;
 };
 
 /// Whether a matrix lies in memory like a vector.
@@ -276,12 +277,25 @@ private:
         arguments.rows_of_team = static_cast<int>(std::clamp<std::uint64_t>(
             samples_ / (most_blocks * teams_of_block), 1, static_cast<std::uint64_t>(arguments.team)));
         auto const rows_of_block = teams_of_block * static_cast<std::uint64_t>(arguments.rows_of_team);
+        arguments.part =
+            arguments.team == threads ? traits.chosen.row_columns_by_block : std::numeric_limits<std::int32_t>::max();
+        arguments.blocks_of_row = 1;
+        arguments.workspace = target.rows;
+        auto wanted = (samples_ + rows_of_block - 1) / rows_of_block;
+        // Fewer rows than blocks: several blocks share a row, if it has parts for them.
+        auto const parts = static_cast<std::uint64_t>(arguments.columns / arguments.part) +
+                           (arguments.columns % arguments.part != 0 ? 1 : 0);
+        if (roles::uses_rows && roles::cell_counters::size == 0 && parts > 1 && samples_ < most_blocks &&
+            samples_ * parts <= row_workspace::parts) {
+            arguments.blocks_of_row = static_cast<int>(parts);
+            wanted = samples_ * parts;
+        }
         if constexpr (roles::uses_rows) {
             arguments.aligned = rows_aligned(inputs_.template view<typename inputs_type::row_source>());
         }
         auto const samples_of_round = rows_of_block * std::max<std::uint64_t>(columns_, 1);
         arguments.rounds_before_flush = target.states.samples_before_flush / samples_of_round + 1;
-        start(kernel, arguments, target, traits, (samples_ + rows_of_block - 1) / rows_of_block, stream);
+        start(kernel, arguments, target, traits, wanted, stream);
     }
 
     inputs_type inputs_;
