@@ -21,6 +21,14 @@ tally_find_nvcc() {
     done
 }
 
+# tally_find_recent_nvcc: as tally_find_nvcc; returns 1 where there is none of CUDA 13 or later.
+tally_find_recent_nvcc() {
+    tally_find_nvcc
+    case ${tally_nvcc:+$tally_cuda_release} in
+    '' | [1-9].* | 1[0-2].*) return 1 ;;
+    esac
+}
+
 # tally_use_nvcc NVCC: as tally_find_nvcc, for this one; returns 1 where it does not say what it is.
 tally_use_nvcc() {
     tally_cuda_release=$("$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')

@@ -109,20 +109,46 @@ function(tally_add_fault_test executable fault case)
     set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
 endfunction()
 
-# tally_add_device_engine_tests(<folder> <file>...): host tests of tests/<folder> compiled again, by nvcc and with
-# TALLY_TEST_DEVICE_ENGINE, so that the trackers of the same test bodies are those of the device engine. A file that
-# launches no kernel fails.
+# tally_add_device_engine_tests(<folder> [TOGETHER <n>] FILES <file>...): host tests of tests/<folder> compiled again,
+# by nvcc and with TALLY_TEST_DEVICE_ENGINE, so that the trackers of the same test bodies are those of the device
+# engine. A file that launches no kernel fails. Up to n files (default: 1) are one translation unit, each in a
+# namespace of its own below the headers of all: headers, and kernels that files share, are most of the compiler's work.
 function(tally_add_device_engine_tests folder)
-    set(wrappers "")
-    foreach(file IN LISTS ARGN)
-        cmake_path(REPLACE_EXTENSION file LAST_ONLY cu OUTPUT_VARIABLE wrapper)
-        set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/device_engine/${folder}/${wrapper}")
-        file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"@folder@/@file@\"\n" @ONLY)
-        list(APPEND wrappers "${wrapper}")
-    endforeach()
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOGETHER" "FILES")
+    if(NOT arg_TOGETHER)
+        set(arg_TOGETHER 1)
+    endif()
+    set(units "")
+    set(files ${arg_FILES})
+    while(files)
+        list(SUBLIST files 0 ${arg_TOGETHER} joined)
+        list(REMOVE_ITEM files ${joined})
+        set(includes "")
+        set(bodies "")
+        foreach(file IN LISTS joined)
+            set(source "${PROJECT_SOURCE_DIR}/tests/${folder}/${file}")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+            file(STRINGS "${source}" lines REGEX "^#include")
+            list(APPEND includes ${lines})
+            string(MAKE_C_IDENTIFIER "${folder}_${file}" name)
+            string(APPEND bodies "\nnamespace ${name} {\n#include \"${folder}/${file}\"\n}\n")
+        endforeach()
+        list(REMOVE_DUPLICATES includes)
+        list(JOIN includes "\n" includes)
+        string(APPEND includes "\n")
+        list(GET joined 0 first)
+        if(joined STREQUAL first) # alone it may do what only works outside a namespace
+            set(includes "")
+            set(bodies "#include \"${folder}/${first}\"\n")
+        endif()
+        cmake_path(REPLACE_EXTENSION first LAST_ONLY cu OUTPUT_VARIABLE unit)
+        set(unit "${CMAKE_CURRENT_BINARY_DIR}/device_engine/${folder}/${unit}")
+        file(CONFIGURE OUTPUT "${unit}" CONTENT "${includes}${bodies}" @ONLY)
+        list(APPEND units "${unit}")
+    endwhile()
     tally_add_device_tests(
         tally_test_device_${folder}
-        SOURCES ${wrappers} "${PROJECT_SOURCE_DIR}/tests/cuda/launch_watch.cpp"
+        SOURCES ${units} "${PROJECT_SOURCE_DIR}/tests/cuda/launch_watch.cpp"
         DEFINITIONS TALLY_TEST_DEVICE_ENGINE
         RUNS plain check random1
     )

@@ -20,7 +20,7 @@ function(tally_own_code target)
     # CMake 3.25 doesn't know C++20 for nvcc; and nvcc's own host code isn't free of the other warnings.
     target_compile_options(
         ${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Wpedantic>
-                          $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>
+                          $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra>
     )
     set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ON CXX_EXTENSIONS OFF)
 endfunction()

@@ -10,14 +10,20 @@ set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 mkdir -p "$root/build"
 . "$root/cmake/setup.sh"
+. "$root/cmake/cuda.sh"
 
 # What goes wrong here goes to stderr; stdout belongs to the example. So does the caller's folder, for its arguments.
 (
     cd "$root"
     tally_require build/setup.log g++ cmake ninja-build libcli11-dev libdlpack-dev
-    if ! tally_configure build/examples-configure.log examples; then
-        cat build/examples-configure.log
-        exit 1
+    # With a GPU and a recent nvcc the metrics run on the GPU; where that does not work, on the host as everywhere else.
+    if ! tally_gpu >/dev/null || ! tally_find_recent_nvcc ||
+        ! CUDACXX=$tally_nvcc tally_configure build/examples-cuda-configure.log examples -DTALLY_ENABLE_CUDA=ON \
+            -DCMAKE_CUDA_ARCHITECTURES=native; then
+        if ! tally_configure build/examples-configure.log examples -DTALLY_ENABLE_CUDA=OFF; then
+            cat build/examples-configure.log
+            exit 1
+        fi
     fi
     if [ -t 2 ] && [ ! -x build/examples/examples/digits ]; then
         echo 'building the examples, about a minute; the log is build/examples-build.log'

@@ -283,6 +283,9 @@ tally_require "$setup_log" g++ cmake ninja-build doctest-dev libdlpack-dev libcl
     echo '0 passed, 1 failed'
     exit 1
 }
+if wanted host; then
+    tally_install "$setup_log" libopenmpi-dev openmpi-bin libmpich-dev mpich >/dev/null || true # else skipped, with a reason
+fi
 jobs=$(tally_jobs)
 
 if wanted host; then

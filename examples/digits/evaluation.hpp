@@ -24,16 +24,18 @@ using evaluation = tally::collection<                              //
     tally::named<"AUROC", tally::multiclass_auroc<10>>,            //
     tally::named<"confusion", tally::confusion_matrix<10>>>;
 
-/// What one replica has seen of the held-out samples.
-class evaluator {
+/// What one replica has seen of the held-out samples. The engine says where its states live and its updates run.
+template <class Engine>
+class basic_evaluator {
 public:
-    /// `logits` holds labels.size() rows of 10 scores.
+    /// `logits` holds labels.size() rows of 10 scores; both are in the engine's memory.
     void update(std::span<float const> logits, std::span<std::int32_t const> labels) {
         tracker_.update(tally::scores(logits.data(), labels.size(), num_classes), tally::targets(labels));
     }
 
     /// A collective: the scores of all replicas' samples. A value that doesn't exist becomes NaN, shown as "-".
-    scores combine(tally::thread_communicator& comm) const {
+    template <class Communicator>
+    scores combine(Communicator& comm) const {
         using namespace tally::literals;
         auto const result = tracker_.combine(comm);
         scores all{{result["loss"_metric], result["top-1"_metric], result["top-3"_metric], result["macro F1"_metric],
@@ -49,7 +51,9 @@ public:
     }
 
 private:
-    tally::host::tracker<evaluation> tracker_;
+    typename Engine::template tracker<evaluation> tracker_;
 };
+
+using evaluator = basic_evaluator<tally::host::engine<>>;
 
 } // namespace digits

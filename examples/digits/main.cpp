@@ -6,6 +6,7 @@
 // replicas together, each on its part. Run it with --help for the options.
 
 #include "dataset.hpp"
+#include "device.hpp"
 #include "evaluation.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -30,11 +31,11 @@ namespace digits {
 
 namespace {
 
-/// A collective: every replica evaluates its part of the samples and all get the scores of the whole.
-scores evaluate(tally::thread_communicator& comm, network<float> const& model, dataset const& samples) {
+template <class Evaluator>
+scores evaluate_with(tally::thread_communicator& comm, network<float> const& model, dataset const& samples) {
     constexpr std::size_t rows_at_once = 128;
     range const own = part({0, samples.size()}, comm.size(), comm.rank());
-    evaluator result;
+    Evaluator result;
     std::vector<float> logits(rows_at_once * num_classes);
     for (std::size_t begin = own.begin; begin < own.end; begin += rows_at_once) {
         std::size_t const rows = std::min(rows_at_once, own.end - begin);
@@ -43,6 +44,14 @@ scores evaluate(tally::thread_communicator& comm, network<float> const& model, d
         result.update(own_logits, {samples.labels.data() + begin, rows});
     }
     return result.combine(comm);
+}
+
+/// A collective: every replica evaluates its part of the samples and all get the scores of the whole. The metrics are
+/// updated on a device if there is one; the network is computed on the host.
+scores evaluate(tally::thread_communicator& comm, network<float> const& model, dataset const& samples) {
+    static bool const on_device = !device_name().empty();
+    return on_device ? evaluate_with<device_evaluator>(comm, model, samples)
+                     : evaluate_with<evaluator>(comm, model, samples);
 }
 
 struct trained {
@@ -112,7 +121,9 @@ int run(options const& chosen) {
     terminal const out = terminal::of(STDOUT_FILENO);
     std::cout << samples.training.size() << " samples to train on, " << samples.held_out.size() << " held out; "
               << chosen.replicas << (chosen.replicas == 1 ? " replica" : " replicas") << ", batches of " << chosen.batch
-              << ", seed " << chosen.seed << ".\n\n";
+              << ", seed " << chosen.seed << ".\n";
+    if (auto const device = device_name(); !device.empty()) std::cout << "Metrics on " << device << ".\n";
+    std::cout << '\n';
     trained const result = train(chosen, samples, out);
     scores const& last = result.history.back().held_out;
     std::cout << "\nHeld-out samples after the last epoch:\n\n";

@@ -8,9 +8,11 @@
 
 #include "dataset.hpp"
 #include "network.hpp"
+#include "random.hpp"
 
-#include <tally/comm/thread.hpp>
+#include <tally/comm/all_reduce.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,7 +31,8 @@ public:
 
     /// A collective: one pass over the training samples; `batch_done` gets the number of batches done so far.
     /// The last batch may be smaller.
-    void epoch(tally::thread_communicator& comm, int index, std::function<void(std::size_t)> const& batch_done);
+    template <class Communicator>
+    void epoch(Communicator& comm, int index, std::function<void(std::size_t)> const& batch_done);
 
     network<float> const& model() const { return model_; }
 
@@ -42,7 +45,36 @@ private:
     std::vector<float> gradients_;
 };
 
+/// FNV-1a over the bits of the weights.
+std::uint64_t checksum(std::span<float const> weights);
+
 /// A collective: true if all replicas hold the same bits. Compares a checksum of 64 bits.
-bool same_on_all_replicas(tally::thread_communicator& comm, std::span<float const> weights);
+template <class Communicator>
+bool same_on_all_replicas(Communicator& comm, std::span<float const> weights) {
+    std::uint64_t const mine = checksum(weights);
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(comm.size()));
+    comm.all_gather(std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all}));
+    return std::all_of(all.begin(), all.end(), [mine](std::uint64_t other) { return other == mine; });
+}
+
+template <class Communicator>
+void trainer::epoch(Communicator& comm, int index, std::function<void(std::size_t)> const& batch_done) {
+    auto const order =
+        permutation(training_->size(), {seed_, purpose::sample_order, static_cast<std::uint64_t>(index)});
+    dataset mine;
+    for (std::size_t done = 0; done < batches(); ++done) {
+        range const whole{done * batch_, std::min((done + 1) * batch_, order.size())};
+        range const own = part(whole, comm.size(), comm.rank());
+        mine.pixels.clear();
+        mine.labels.clear();
+        for (std::size_t i = own.begin; i < own.end; ++i) mine.append(*training_, order[i]);
+
+        // The sum, not the mean, of the own part: parts differ in size, and a mean of means would weight them wrongly.
+        model_.loss_gradients(mine.pixels, mine.labels, gradients_);
+        tally::all_reduce(comm, std::span<float>{gradients_}, tally::op::sum{});
+        optimizer_.step(model_.parameters(), gradients_, whole.size());
+        batch_done(done + 1);
+    }
+}
 
 } // namespace digits

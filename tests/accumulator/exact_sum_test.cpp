@@ -1,17 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 #include "support/big_integer.hpp"
-#include "support/feeds.hpp"
-#include "support/metric_laws.hpp"
+#include "support/dataset.hpp"
 
 #include <tally/accumulator/across.hpp>
 #include <tally/accumulator/exact_sum.hpp>
 #include <tally/core/accumulator.hpp>
 #include <tally/core/parts.hpp>
 #include <tally/core/wire.hpp>
-#include <tally/metric/mean.hpp>
-#include <tally/metric/squared_error.hpp>
-#include <tally/metric/total.hpp>
 
 #include <doctest/doctest.h>
 
@@ -615,11 +611,4 @@ TEST_CASE("exact_sum: sums in arrays that the compiler could compute itself are 
     rest.deposit(0x1p-60F);
     rest.deposit(0x1p-149F);
     CHECK((sum == rest));
-}
-
-TEST_CASE("exact_sum: laws of metrics, with the same bits") {
-    using total_of_floats = total<float, exact_sum<float>>;
-    check_metric_laws<mean<float, exact_sum<float>>>("mean", feed::values, exactly);
-    check_metric_laws<total_of_floats>("total", feed::values, exactly);
-    check_metric_laws<mean_squared_error<float, exact_sum<float>>>("mean squared error", feed::regression, exactly);
 }

@@ -4,9 +4,11 @@
 // The kernels of usual collections, compiled for real architectures so that the register table and the check for spills
 // have something to look at. Kernels are templates: these stand for what users instantiate.
 #include <tally/cuda.hpp>
+#include <tally/cuda/gradient_monitor.cuh>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <cuda_fp16.h>
 
@@ -42,4 +44,16 @@ void errors_of_pairs(tally::cuda::tracker<errors>& tracker, float const* p, floa
 void rows_of_scores(tally::cuda::tracker<evaluation>& tracker, float const* scores, std::int64_t const* labels,
                     std::size_t rows, std::size_t columns) {
     tracker.update(tally::scores(scores, rows, columns), tally::targets(labels, rows));
+}
+void tensors_into_groups(tally::cuda::tracker<tally::grouped<tally::mean<>>>& tracker,
+                         std::span<tally::cuda::grouped_tensor<__half> const> tensors) {
+    tracker.update_tensors(tensors);
+}
+void gradients_of_a_step(tally::cuda::gradient_monitor<tally::replicated>& monitor,
+                         std::span<tally::gradient_view const> gradients, std::span<tally::gradient_view const> updates,
+                         std::span<tally::gradient_view const> weights) {
+    monitor.begin_step();
+    monitor.observe(gradients);
+    monitor.observe_updates(updates, weights);
+    monitor.end_step();
 }

@@ -3,10 +3,11 @@
 //
 // Kind of fault: collectives are matched by their order alone. Replicas that combine two metrics of the same shape in
 // different orders get the sum of one metric's counts and the other's.
+#include "support/engine.hpp"
+
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/accuracy.hpp>
 #include <tally/metric/mean.hpp>
 
@@ -41,8 +42,8 @@ TEST_CASE("different order of combines: every replica is told, and keeps its sta
     for (int const count : {2, 3, 4, 8}) {
         CAPTURE(count);
         auto const texts = replicas{count}.run([&](thread_communicator& comm) {
-            host::tracker<train> first;
-            host::tracker<validation> second;
+            testing::tracker<train> first;
+            testing::tracker<validation> second;
             first.update(predictions(predicted), targets(labels));
             second.update(predictions(others), targets(labels));
             (void)first.combine(comm); // both layouts are agreed on
@@ -70,8 +71,8 @@ TEST_CASE("different order of combines: the root is told where only the root rec
     using one = collection<named<"one", mean<>>>;
     using other = collection<named<"other", mean<>>>;
     auto const texts = replicas{3}.run([&](thread_communicator& comm) {
-        host::tracker<one> const first;
-        host::tracker<other> const second;
+        testing::tracker<one> const first;
+        testing::tracker<other> const second;
         (void)first.combine(comm);
         (void)second.combine(comm);
         return mismatch_of([&] {

@@ -6,10 +6,10 @@
 #include <tally/metric/calibration_error.hpp>
 #include <tally/metric/mean.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ constexpr std::size_t n = 65520;
 
 TEST_CASE("half precision: the mean of 65,520 ones is 1") {
     std::vector<tally::half_bits> const ones(n, tally::half_bits{0x3c00});
-    tally::host::tracker<tally::mean<>> tracker;
+    tally::testing::tracker<tally::mean<>> tracker;
     tracker.update(tally::values(ones));
     CHECK(tracker.finalize().value() == 1.0);
 }
@@ -31,10 +31,10 @@ TEST_CASE("half precision: the mean of 65,520 ones is 1") {
 TEST_CASE("half precision: losses and confidences of 65,520 predictions add up") {
     std::vector<tally::half_bits> const halves(n, tally::half_bits{0x3800});
     std::vector<unsigned char> const ones(n, 1);
-    tally::host::tracker<tally::binary_log_loss<>> loss;
+    tally::testing::tracker<tally::binary_log_loss<>> loss;
     loss.update(tally::predictions(halves), tally::targets(ones));
     CHECK(loss.finalize().value() == near(std::log(2.0), 1e-7));
-    tally::host::tracker<tally::binary_calibration_error<>> calibration;
+    tally::testing::tracker<tally::binary_calibration_error<>> calibration;
     calibration.update(tally::predictions(halves), tally::targets(ones));
     CHECK(calibration.finalize().value() == 0.5);
 }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kind of fault: counters of a histogram that stop at 2^24 because they are floats.
+#include "support/engine.hpp"
+
 #include <tally/metric/histogram.hpp>
 
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -28,7 +29,7 @@ std::vector<double> evenly_spaced(std::size_t n) {
 }
 
 TEST_CASE("large counts: evenly spaced values are counted exactly, as integer arithmetic says") {
-    tally::host::tracker<thirds> tracker;
+    tally::testing::tracker<thirds> tracker;
     tracker.update(tally::values(evenly_spaced(1U << 16)));
     CHECK(tracker.finalize().get().counts == counts{21845, 21845, 21846});
 }
@@ -37,7 +38,7 @@ TEST_CASE("large counts: the last of 2^28 values are counted as well as the firs
     // The state after all but the last 2^16 of 2^28 values in 3 bins, which are known from integers.
     constexpr std::uint64_t of_bin[]{89478485, 89478485, 89478486};
     constexpr std::uint64_t last[]{21845, 21845, 21846};
-    tally::host::tracker<thirds> tracker;
+    tally::testing::tracker<thirds> tracker;
     auto states = tracker.merged();
     for (std::size_t b = 0; b < 3; ++b) {
         states.template get<1>().cells.data()[b + 1] = tally::count{of_bin[b] - last[b]};
@@ -50,7 +51,7 @@ TEST_CASE("large counts: the last of 2^28 values are counted as well as the firs
 }
 
 TEST_CASE("large counts: beyond 2^32, and weights beyond 2^24 one by one") {
-    tally::host::tracker<thirds> tracker;
+    tally::testing::tracker<thirds> tracker;
     auto states = tracker.merged();
     states.template get<1>().cells.data()[1] = tally::count{(std::uint64_t{1} << 32) - 1};
     tracker.assign(states);
@@ -58,7 +59,7 @@ TEST_CASE("large counts: beyond 2^32, and weights beyond 2^24 one by one") {
     CHECK(tracker.finalize().get().counts[0] == (std::uint64_t{1} << 32) + 1);
 
     using weighted = thirds::with_weighting<tally::by_weight<>>;
-    tally::host::tracker<weighted> heavy;
+    tally::testing::tracker<weighted> heavy;
     auto heavy_states = heavy.merged();
     heavy_states.template get<1>().cells.data()[1] = tally::weight_sum{16777216.0};
     heavy.assign(heavy_states);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kind of fault: NaN counted in the first bin or lost, and histograms that fail because nothing is in range.
+#include "support/engine.hpp"
+
 #include <tally/metric/histogram.hpp>
 
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,7 +22,7 @@ constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 template <class M>
 auto histogram_of(std::vector<float> const& values) {
-    tally::host::tracker<M> tracker;
+    tally::testing::tracker<M> tracker;
     tracker.update(tally::values(values));
     return tracker.finalize().get();
 }

@@ -3,6 +3,7 @@
 //
 // Kind of fault: an ignored label that stays a class with the value 0, or that is used as an index. Reported for macro
 // averages (torchmetrics) and for an ignored label equal to the number of classes.
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -62,7 +63,7 @@ TEST_CASE("ignored label: outside the classes and present, it is left out and no
         std::vector<int> const t{2, 1, label, 0, 0, label};
         std::vector<int> const p{2, 1, 0, 0, 1, label};
         auto const check = [&]<class M>() {
-            host::tracker<M> tracker;
+            testing::tracker<M> tracker;
             tracker.update(predictions(p), targets(t));
             auto const result = tracker.finalize();
             CHECK(result.value() == near(2.0 / 3, 1e-12));

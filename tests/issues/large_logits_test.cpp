@@ -34,12 +34,12 @@ struct weighted_class {
         count samples;
         occurrences dropped;
     };
-    static auto observe(column_index column, class_probability<float> p) {
+    TALLY_HD static auto observe(column_index column, class_probability<float> p) {
         bool const valid = p.value >= 0.0F && p.value <= 1.0F;
         double const value = static_cast<double>(p.value) * static_cast<double>(column.value + 1);
         return contribute(when(valid, value), when(valid, one), when(!valid, one));
     }
-    static auto finalize(state const& s) { return ratio(s.total, s.samples).with_dropped(s.dropped.value()); }
+    TALLY_HD static auto finalize(state const& s) { return ratio(s.total, s.samples).with_dropped(s.dropped.value()); }
 };
 
 /// Mean of max_probability; those above 1 or NaN are dropped.
@@ -49,11 +49,11 @@ struct mean_confidence {
         count samples;
         occurrences dropped;
     };
-    static auto observe(max_probability<float> p) {
+    TALLY_HD static auto observe(max_probability<float> p) {
         bool const valid = p.value >= 0.0F && p.value <= 1.0F;
         return contribute(when(valid, static_cast<double>(p.value)), when(valid, one), when(!valid, one));
     }
-    static auto finalize(state const& s) { return ratio(s.total, s.samples).with_dropped(s.dropped.value()); }
+    TALLY_HD static auto finalize(state const& s) { return ratio(s.total, s.samples).with_dropped(s.dropped.value()); }
 };
 
 /// Mean of row_log_sum_exp.
@@ -62,8 +62,8 @@ struct mean_log_sum_exp {
         default_sum<double> total;
         count samples;
     };
-    static auto observe(row_log_sum_exp<double> x) { return contribute(x.value, one); }
-    static auto finalize(state const& s) { return ratio(s.total, s.samples); }
+    TALLY_HD static auto observe(row_log_sum_exp<double> x) { return contribute(x.value, one); }
+    TALLY_HD static auto finalize(state const& s) { return ratio(s.total, s.samples); }
 };
 
 template <class T>

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kind of fault: ranking metrics that fail, vanish or report 0 where a replica, or all data, hold one class only.
+#include "support/engine.hpp"
+
 #include <tally/metric/auroc.hpp>
 #include <tally/metric/average_precision.hpp>
 
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 template <class M>
 auto value_of(std::vector<float> const& scores, std::vector<int> const& targets) {
-    tally::host::tracker<M> tracker;
+    tally::testing::tracker<M> tracker;
     tracker.update(tally::predictions(scores), tally::targets(targets));
     return tracker.finalize().get();
 }
@@ -27,7 +28,7 @@ TEST_CASE("one-sided data: a replica with one class neither throws nor is left o
     std::vector<float> const scores[]{{.1F, .4F}, {.35F, .8F}};
     std::vector<int> const targets[]{{0, 0}, {1, 1}};
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tally::auroc<>> tracker;
+        tally::testing::tracker<tally::auroc<>> tracker;
         tracker.update(tally::predictions(scores[comm.rank()]), tally::targets(targets[comm.rank()]));
         CHECK(tracker.finalize().get().why() == tally::reason::single_class);
         CHECK(tracker.combine(comm).value() == 0.75);
@@ -36,7 +37,7 @@ TEST_CASE("one-sided data: a replica with one class neither throws nor is left o
 
 TEST_CASE("one-sided data: an empty replica does not matter") {
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tally::auroc<>> tracker;
+        tally::testing::tracker<tally::auroc<>> tracker;
         if (comm.rank() == 1) {
             tracker.update(tally::predictions(std::vector<float>{.2F, .9F}), tally::targets(std::vector<int>{0, 1}));
         }

@@ -3,6 +3,7 @@
 //
 // Kind of fault: states of a metric combined by an operation that is not theirs. A maximum was summed; a rate summed
 // the seconds of replicas that run side by side.
+#include "support/engine.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/collection.hpp>
@@ -27,7 +28,7 @@ TEST_CASE("max_error: the largest error of all replicas, not the sum of the larg
 TEST_CASE("throughput: items of all replicas over the seconds of the slowest; the local rate is another type") {
     using metric = tally::throughput<>;
     tally::replicas{8}.run([](tally::thread_communicator& comm) {
-        tally::host::tracker<metric> tracker;
+        tally::testing::tracker<metric> tracker;
         std::vector<int> const items{60, 40};
         std::vector<double> const seconds{1.5, 0.5};
         tracker.update(tally::inputs<"items">(items), tally::inputs<"seconds">(seconds));
@@ -44,7 +45,7 @@ TEST_CASE("throughput and max_error: two operations in one message") {
     using metrics =
         tally::collection<tally::named<"worst", tally::max_error<double>>, tally::named<"rate", tally::throughput<>>>;
     tally::replicas{2}.run([](tally::thread_communicator& comm) {
-        tally::host::tracker<metrics> tracker;
+        tally::testing::tracker<metrics> tracker;
         std::vector<double> const p{comm.rank() == 0 ? 0.7 : 0.4};
         std::vector<double> const t{0.0};
         std::vector<int> const items{100};

@@ -3,9 +3,10 @@
 //
 // Kind of fault: a combine that leaves the sums of all replicas in the local state, so that the next one counts them
 // again (ignite).
+#include "support/engine.hpp"
+
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/accuracy.hpp>
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@ TEST_CASE("repeated combine: update, combine, update, combine equals one pass") 
     std::vector<int> const first[] = {{1, 0}, {1, 1}};
     std::vector<int> const second{0, 0};
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-        host::tracker<accuracy<>> tracker;
+        testing::tracker<accuracy<>> tracker;
         tracker.update(predictions(first[comm.rank()]), targets(t));
         CHECK(tracker.combine(comm).value() == 0.75);
         CHECK(tracker.combine(comm).value() == 0.75);

@@ -3,8 +3,9 @@
 //
 // Kind of fault: state that is forgotten. A reset that does not reach every part, and extremes that are not in the saved
 // state (torchmetrics).
+#include "support/engine.hpp"
+
 #include <tally/comm/replicas.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/extremes.hpp>
 #include <tally/metric/mean.hpp>
 #include <tally/metric/variance.hpp>
@@ -22,7 +23,7 @@ using everything = tally::collection<tally::named<"mean", tally::mean<>>, tally:
 
 TEST_CASE("reset: every part of a collection is back to no data") {
     using namespace tally::literals;
-    tally::host::tracker<everything> tracker;
+    tally::testing::tracker<everything> tracker;
     tracker.update(tally::values(std::vector<float>{1, 2}));
     tracker.update(tally::values(std::vector<float>{5}));
     tracker.reset();
@@ -37,12 +38,12 @@ TEST_CASE("reset: every part of a collection is back to no data") {
 TEST_CASE("restore: extremes are in the snapshot") {
     using namespace tally::literals;
     auto const saved = tally::replicas{1}.run([](tally::thread_communicator& comm) {
-        tally::host::tracker<everything> tracker;
+        tally::testing::tracker<everything> tracker;
         tracker.update(tally::values(std::vector<float>{1.0F}));
         tracker.update(tally::values(std::vector<float>{0.5F}));
         return tracker.snapshot(comm);
     });
-    tally::host::tracker<everything> tracker;
+    tally::testing::tracker<everything> tracker;
     tracker.restore(saved[0]);
     CHECK(tracker.finalize()["min"_metric].value() == 0.5F);
     CHECK(tracker.finalize()["max"_metric].value() == 1.0F);

@@ -3,10 +3,11 @@
 //
 // Kind of fault: scores that are almost equal are compared with a tolerance, or merged by bins, without anybody
 // noticing.
+#include "support/engine.hpp"
+
 #include <tally/metric/auroc.hpp>
 
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 template <class M>
 auto value_of(std::vector<double> const& scores, std::vector<int> const& targets) {
-    tally::host::tracker<M> tracker;
+    tally::testing::tracker<M> tracker;
     tracker.update(tally::predictions(scores), tally::targets(targets));
     return tracker.finalize().get();
 }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kind of fault: a value of the legal type of an argument that secretly means something else: root -1 as "everybody".
+#include "support/engine.hpp"
+
 #include <tally/comm/replicas.hpp>
 #include <tally/comm/self.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/mean.hpp>
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@ TEST_CASE("sentinel root: a root outside the group is refused on every replica, 
     for (int const root : {-1, -2, std::numeric_limits<int>::min(), 2, 99}) {
         CAPTURE(root);
         replicas{2}.run([&](thread_communicator& comm) {
-            host::tracker<mean<>> tracker;
+            testing::tracker<mean<>> tracker;
             tracker.update(values(x));
             CHECK_THROWS_AS((void)tracker.combine_to(comm, root), configuration_error);
             CHECK(tracker.combine(comm).value() == 1.5); // the group still works
@@ -28,6 +29,6 @@ TEST_CASE("sentinel root: a root outside the group is refused on every replica, 
         });
     }
     self_communicator self;
-    host::tracker<mean<>> const tracker;
+    testing::tracker<mean<>> const tracker;
     CHECK_THROWS_AS((void)tracker.combine_to(self, -1), configuration_error);
 }

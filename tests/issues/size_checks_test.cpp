@@ -3,8 +3,9 @@
 //
 // Sizes as they come from user code: a count of -1 for "none", an empty batch's size() - 1, more than the array holds.
 // Cast to std::size_t they would be taken for memory that is not there.
+#include "support/engine.hpp"
+
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/mean.hpp>
 
 #include <doctest/doctest.h>
@@ -66,7 +67,7 @@ TEST_CASE("sizes: an array of known size is not read beyond its end") {
 }
 
 TEST_CASE("sizes: a refused size deposits nothing") {
-    tally::host::tracker<tally::mean<>> tracker;
+    tally::testing::tracker<tally::mean<>> tracker;
     tracker.update(tally::values(four, 4));
     CHECK_THROWS_AS(tracker.update(tally::values(four, -4)), tally::shape_error);
     CHECK_THROWS_AS(tracker.update(tally::values(four, 5)), tally::shape_error);

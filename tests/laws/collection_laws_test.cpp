@@ -4,6 +4,7 @@
 // Collections: one pass, one message, shared sub-states, and the same values as each metric by itself.
 #include "support/counting_communicator.hpp"
 #include "support/dataset.hpp"
+#include "support/engine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -37,7 +38,7 @@ using thirty =
                named<"29", value_log_sum_exp<>>, named<"30", reliability_diagram<>>>;
 
 template <class M>
-void feed_scores(host::tracker<M>& tracker, dataset const& d) {
+void feed_scores(testing::tracker<M>& tracker, dataset const& d) {
     tracker.update(scores(d.scores.data(), d.size(), dataset::classes), targets(d.labels), values(d.values));
 }
 
@@ -45,7 +46,7 @@ template <class M, class Feed>
 counting_communicator<self_communicator>::record traffic_of(Feed feed) {
     self_communicator self;
     counting_communicator counted{self};
-    host::tracker<M> tracker;
+    testing::tracker<M> tracker;
     feed(tracker);
     (void)tracker.combine(counted); // agrees on the layout
     counted.forget();
@@ -97,18 +98,18 @@ TEST_CASE("collection: metrics share counters by type, and only by type") {
 
 TEST_CASE("collection: each value equals that of the metric by itself") {
     auto const d = make_dataset(300, 7, true);
-    host::tracker<thirty> together;
+    testing::tracker<thirty> together;
     feed_scores(together, d);
     auto const all = together.finalize();
 
-    host::tracker<f1<five>> f1_alone;
+    testing::tracker<f1<five>> f1_alone;
     f1_alone.update(scores(d.scores.data(), d.size(), dataset::classes), targets(d.labels));
     CHECK(all["12"_metric].value() == f1_alone.finalize().value());
-    host::tracker<largest<>> largest_alone;
+    testing::tracker<largest<>> largest_alone;
     largest_alone.update(values(d.values));
     CHECK(all["26"_metric].value() == largest_alone.finalize().value());
     CHECK(all["26"_metric].dropped() == largest_alone.finalize().get().dropped());
-    host::tracker<log_loss<>> loss_alone;
+    testing::tracker<log_loss<>> loss_alone;
     loss_alone.update(scores(d.scores.data(), d.size(), dataset::classes), targets(d.labels));
     CHECK(all["04"_metric].value() == loss_alone.finalize().value());
 
@@ -125,9 +126,9 @@ TEST_CASE("collection: replicas with different collections all throw, naming wha
     auto const texts = replicas{3}.run([](thread_communicator& comm) -> std::string {
         try {
             if (comm.rank() == 2) {
-                (void)host::tracker<other_side>{}.combine(comm);
+                (void)testing::tracker<other_side>{}.combine(comm);
             } else {
-                (void)host::tracker<one_side>{}.combine(comm);
+                (void)testing::tracker<one_side>{}.combine(comm);
             }
         } catch (layout_mismatch const& difference) {
             return difference.what();
@@ -143,7 +144,7 @@ TEST_CASE("collection: replicas with different collections all throw, naming wha
 
 TEST_CASE("collection: run-time extents that differ between replicas are a mismatch") {
     auto const thrown = replicas{2}.run([](thread_communicator& comm) {
-        host::tracker<confusion_matrix<>> tracker{num_classes{static_cast<std::size_t>(3 + comm.rank())}};
+        testing::tracker<confusion_matrix<>> tracker{num_classes{static_cast<std::size_t>(3 + comm.rank())}};
         try {
             (void)tracker.combine(comm);
         } catch (layout_mismatch const&) {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // grouped<M>: one state of M for each group, equal to M fed with the samples of that group alone.
-#include <tally/host/tracker.hpp>
+#include "support/value_of.hpp"
+
 #include <tally/layout/grouped.hpp>
 #include <tally/metric/extremes.hpp>
 #include <tally/metric/mean.hpp>
 #include <tally/metric/throughput.hpp>
 #include <tally/metric/variance.hpp>
 #include <tally/weighted.hpp>
-#include <support/value_of.hpp>
 
 #include <doctest/doctest.h>
 
@@ -52,8 +52,8 @@ by_group only(by_group const& s, int group) {
 
 TEST_CASE("grouped: each group has the value of its own samples, at fixed and run-time numbers") {
     auto const s = samples();
-    tally::host::tracker<tally::grouped<tally::mean<>, 4>> fixed;
-    tally::host::tracker<tally::grouped<tally::mean<>>> dynamic{tally::num_groups{4}};
+    tally::testing::tracker<tally::grouped<tally::mean<>, 4>> fixed;
+    tally::testing::tracker<tally::grouped<tally::mean<>>> dynamic{tally::num_groups{4}};
     fixed.update(tally::values(s.x), tally::groups(s.group));
     dynamic.update(tally::groups(s.group), tally::values(s.x));
     auto const result = fixed.finalize().get();
@@ -71,8 +71,8 @@ TEST_CASE("grouped: weighted, in either order of the words") {
     auto const s = samples();
     using inside = tally::grouped<tally::weighted<tally::mean<>>, 4>;
     using outside = tally::weighted<tally::grouped<tally::mean<>, 4>>;
-    tally::host::tracker<inside> a;
-    tally::host::tracker<outside> b;
+    tally::testing::tracker<inside> a;
+    tally::testing::tracker<outside> b;
     a.update(tally::values(s.x), tally::groups(s.group), tally::weights(s.w));
     b.update(tally::values(s.x), tally::groups(s.group), tally::weights(s.w));
     for (int g = 0; g < 3; ++g) {
@@ -114,7 +114,7 @@ TEST_CASE("grouped: the operations of the fields hold in each group") {
 }
 
 TEST_CASE("grouped: a group of NaN only, and a table of one group") {
-    tally::host::tracker<tally::grouped<tally::smallest<>, 1>> t;
+    tally::testing::tracker<tally::grouped<tally::smallest<>, 1>> t;
     float const x[] = {std::numeric_limits<float>::quiet_NaN(), 3.0F};
     std::uint64_t const groups[] = {0, ~std::uint64_t{0}};
     t.update(tally::values(x), tally::groups(groups));

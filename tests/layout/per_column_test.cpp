@@ -92,7 +92,7 @@ TEST_CASE("per_column: more columns and rows than a tile holds, number of column
     for (std::size_t i = 0; i < rows * columns; ++i) {
         x.push_back(static_cast<double>((i * 7919) % 1009));
     }
-    tally::host::tracker<tally::per_column<tally::largest<double>>> tracker{tally::num_columns{columns}};
+    tally::testing::tracker<tally::per_column<tally::largest<double>>> tracker{tally::num_columns{columns}};
     tracker.update(tally::values(tally::matrix(x, columns)));
     auto const result = tracker.finalize().get();
     REQUIRE(result.size() == columns);

@@ -3,6 +3,7 @@
 //
 // accuracy and hamming_loss with every rule: published values, ties, NaN, bad labels, padding, weights.
 #include "support/class_reference.hpp"
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -195,7 +196,7 @@ TEST_CASE("accuracy: ignored labels are left out and counted apart") {
     std::vector<int> const p{0, 1, 2, 1};
     std::vector<int> const t{0, -100, 2, 255};
     using far = accuracy<top_class<labels::ignore<-100>>>;
-    host::tracker<far> tracker;
+    testing::tracker<far> tracker;
     tracker.update(predictions(p), targets(t));
     auto const result = tracker.finalize();
     CHECK(result.value() == near(2.0 / 3, 1e-12));
@@ -212,7 +213,7 @@ TEST_CASE("accuracy: ignored labels are left out and counted apart") {
 TEST_CASE("accuracy: no samples, all masked, weights that cancel") {
     std::vector<int> const none;
     CHECK(value_of<accuracy<>>(predictions(none), targets(none)).why() == reason::no_samples);
-    host::tracker<accuracy<>> const never;
+    testing::tracker<accuracy<>> const never;
     CHECK(never.finalize().get().why() == reason::no_samples);
     std::vector<int> const label{1, 1};
     std::vector<int> const masked{0, 0};
@@ -232,7 +233,7 @@ TEST_CASE("accuracy: padding is masked, so repeated samples don't count twice") 
     padded_t.push_back(t.back());
     padded_p.push_back(p.back());
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-        host::tracker<accuracy<>> tracker;
+        testing::tracker<accuracy<>> tracker;
         if (comm.rank() == 0) {
             tracker.update(predictions(p.data(), 5), targets(t.data(), 5));
         } else {
@@ -267,7 +268,7 @@ TEST_CASE("accuracy: counters near 2^24 and 2^32") {
 TEST_CASE("accuracy: a collection keeps the counters of one source once") {
     using metrics = collection<named<"accuracy", accuracy<classes<3>>>, named<"loss", hamming_loss<classes<3>>>>;
     static_assert(std::is_same_v<counters_of<accuracy<classes<3>>>, counters_of<hamming_loss<classes<3>>>>);
-    host::tracker<metrics> tracker;
+    testing::tracker<metrics> tracker;
     std::vector<int> const p{0, 1, 2, 2};
     std::vector<int> const t{0, 1, 2, 1};
     tracker.update(predictions(p), targets(t));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/auroc.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/ranking_reference.hpp"
 #include "support/value_of.hpp"
@@ -9,7 +10,6 @@
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -128,7 +128,7 @@ TEST_CASE("auroc: NaN, probabilities outside [0, 1] and labels other than 0 and 
 }
 
 TEST_CASE("auroc: no data and one class give a reason and a bracket of NaN") {
-    tally::host::tracker<tally::auroc<>> tracker;
+    tally::testing::tracker<tally::auroc<>> tracker;
     CHECK(tracker.finalize().get().why() == tally::reason::no_samples);
     tracker.update(tally::predictions(std::vector<float>{nan_score, .5F}), tally::targets(std::vector<int>{0, 1}));
     auto const area = tracker.finalize().get();
@@ -222,7 +222,7 @@ TEST_CASE("auroc: of unequal replicas is that of all samples") {
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
         auto const rank = static_cast<std::size_t>(comm.rank());
         auto const n = from[rank + 1] - from[rank];
-        tally::host::tracker<tally::auroc<tally::probability_bins<>, double>> tracker;
+        tally::testing::tracker<tally::auroc<tally::probability_bins<>, double>> tracker;
         tracker.update(tally::predictions(s.data() + from[rank], n), tally::targets(t.data() + from[rank], n));
         auto const area = tracker.combine(comm).get();
         CHECK(area.value() == whole.value());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/average_precision.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/ranking_reference.hpp"
 #include "support/value_of.hpp"
@@ -9,7 +10,6 @@
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -144,7 +144,7 @@ TEST_CASE("average_precision: all positive is 1, all negative and no data have a
     auto const none =
         results_of<tally::average_precision<>>(tally::predictions(s), tally::targets(std::vector<int>{0, 0, 0}));
     CHECK(none.get().why() == tally::reason::single_class);
-    CHECK(tally::host::tracker<tally::average_precision<>>{}.finalize().get().why() == tally::reason::no_samples);
+    CHECK(tally::testing::tracker<tally::average_precision<>>{}.finalize().get().why() == tally::reason::no_samples);
     auto const curve =
         results_of<tally::precision_recall_curve<>>(tally::predictions(s), tally::targets(std::vector<int>{0, 0, 0}));
     CHECK(curve.get().points.empty());
@@ -189,7 +189,7 @@ TEST_CASE("average_precision: of unequal replicas is that of all samples") {
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
         auto const rank = static_cast<std::size_t>(comm.rank());
         auto const n = from[rank + 1] - from[rank];
-        tally::host::tracker<metric> tracker;
+        tally::testing::tracker<metric> tracker;
         tracker.update(tally::predictions(data.scores.data() + from[rank], n),
                        tally::targets(data.labels.data() + from[rank], n));
         CHECK(tracker.combine(comm).value() == whole);

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/binary_log_loss.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -113,7 +113,7 @@ TEST_CASE("binary_log_loss: NaN, probabilities outside [0, 1] and labels other t
 
 TEST_CASE("normalised_entropy: one class has no entropy, no data no loss") {
     using metric = tally::normalised_entropy<>;
-    tally::host::tracker<metric> tracker;
+    tally::testing::tracker<metric> tracker;
     CHECK(tracker.finalize().get().why() == tally::reason::no_samples);
     std::vector<float> const p{.25F, .5F, nan_score};
     tracker.update(tally::predictions(p), tally::targets(std::vector<int>{1, 1, 1}));
@@ -158,7 +158,7 @@ TEST_CASE("normalised_entropy: the base rate is that of all replicas, one-sided 
     auto const whole = results_of<metric>(tally::predictions(p), tally::targets(t)).value();
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
         auto const mine = static_cast<std::size_t>(comm.rank());
-        tally::host::tracker<metric> tracker;
+        tally::testing::tracker<metric> tracker;
         tracker.update(tally::predictions(p.data() + mine, 1), tally::targets(t.data() + mine, 1));
         CHECK(tracker.finalize().get().why() == tally::reason::single_class);
         CHECK(tracker.combine(comm).value() == near(whole, 1e-15));

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/brier_score.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -131,7 +131,7 @@ TEST_CASE("brier_score: half inputs, counts beyond 2^32 and unequal replicas") {
     std::vector<float> const p{0, .5F, .5F};
     std::vector<int> const ones{1, 1, 1};
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tally::brier_score<>> tracker;
+        tally::testing::tracker<tally::brier_score<>> tracker;
         if (comm.rank() == 0) {
             tracker.update(tally::predictions(p.data(), 1), tally::targets(ones.data(), 1));
         } else if (comm.rank() == 2) {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/calibration_error.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -184,7 +184,7 @@ TEST_CASE("calibration_error: of unequal replicas is that of all samples; a mean
     std::vector<float> const p{.5F, .5F, .5F};
     std::vector<int> const t{1, 0, 0};
     tally::replicas{2}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tally::binary_calibration_error<4>> tracker;
+        tally::testing::tracker<tally::binary_calibration_error<4>> tracker;
         if (comm.rank() == 0) {
             tracker.update(tally::predictions(p.data(), 1), tally::targets(t.data(), 1));
         } else {

@@ -3,6 +3,7 @@
 //
 // confusion_matrix: published values, normalised views, labels that are no class, weights, replicas.
 #include "support/class_reference.hpp"
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -53,7 +54,7 @@ TEST_CASE("confusion_matrix: published values") {
 
 TEST_CASE("confusion_matrix: random labels agree with a walk for each cell") {
     auto const d = tally::testing::random_labels(800, 6, 71, false);
-    host::tracker<confusion_matrix<>> tracker{num_classes{6}};
+    testing::tracker<confusion_matrix<>> tracker{num_classes{6}};
     tracker.update(predictions(d.predictions), targets(d.targets));
     auto const m = tracker.finalize().get();
     for (int t = 0; t < 6; ++t) {
@@ -109,7 +110,7 @@ TEST_CASE("confusion_matrix: replicas, one of them empty, equal one pass") {
     auto const d = tally::testing::random_labels(300, 3, 72, false);
     auto const expected = value_of<confusion_matrix<3>>(predictions(d.predictions), targets(d.targets)).cells();
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
-        host::tracker<confusion_matrix<3>> tracker;
+        testing::tracker<confusion_matrix<3>> tracker;
         std::size_t const cut[] = {0, 299, 299, 300};
         auto const r = static_cast<std::size_t>(comm.rank());
         tracker.update(predictions(d.predictions.data() + cut[r], cut[r + 1] - cut[r]),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exact_match: published values, rows longer than a tile, NaN, bad and ignored labels, in a collection with others.
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -65,7 +66,7 @@ TEST_CASE("exact_match: NaN is wrong, a row with a bad label is dropped, an igno
     std::vector<float> const p{0.9F, not_a_number, 0.9F, 0.9F, 0.1F, 0.9F, 0.7F, 0.7F};
     std::vector<int> const t{1, 0, 1, 2, 0, -1, -1, -1};
     using metric = exact_match<threshold<>, labels::ignore<-1>>;
-    host::tracker<metric> tracker;
+    testing::tracker<metric> tracker;
     tracker.update(predictions(matrix(p, 2)), targets(matrix(t, 2)));
     auto const result = tracker.finalize();
     CHECK(result.value() == 0.5); // row 0 is wrong, row 2 right
@@ -78,7 +79,7 @@ TEST_CASE("exact_match: beside element-wise metrics of the same inputs") {
     using both = collection<named<"rows", exact_match<>>, named<"elements", multilabel_accuracy<>>>;
     std::vector<float> const p{0.9F, 0.1F, 0.9F, 0.9F};
     std::vector<int> const t{1, 0, 1, 0};
-    host::tracker<both> tracker;
+    testing::tracker<both> tracker;
     tracker.update(predictions(matrix(p, 2)), targets(matrix(t, 2)));
     tracker.update(predictions(matrix(p, 2)), targets(matrix(t, 2)));
     auto const result = tracker.finalize();

@@ -3,6 +3,7 @@
 //
 // f_beta and f1 against a slow reference and published values.
 #include "support/class_reference.hpp"
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -91,7 +92,7 @@ TEST_CASE("f1: the number of classes may be chosen too large") {
     auto const d = tally::testing::random_labels(300, 4, 2, false);
     auto const of_4 = value_of<f1<classes<4>>>(predictions(d.predictions), targets(d.targets)).value();
     CHECK(value_of<f1<classes<40>>>(predictions(d.predictions), targets(d.targets)).value() == of_4);
-    host::tracker<f1<>> tracker{num_classes{400}};
+    testing::tracker<f1<>> tracker{num_classes{400}};
     tracker.update(predictions(d.predictions), targets(d.targets));
     CHECK(tracker.finalize().value() == of_4);
 }
@@ -124,7 +125,7 @@ TEST_CASE("f1: the mean of replicas' values is another number than the value of 
     std::vector<int> const t[] = {{0, 0}, {}, {0, 1, 1}};
     std::vector<int> const p[] = {{0, 0}, {}, {1, 1, 0}};
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
-        host::tracker<f1<classes<2>>> tracker;
+        testing::tracker<f1<classes<2>>> tracker;
         tracker.update(predictions(p[comm.rank()]), targets(t[comm.rank()]));
         // Class 0: tp 2, fp 1, fn 1; class 1: tp 1, fp 1, fn 1.
         CHECK(tracker.combine(comm).value() == near((2.0 / 3 + 0.5) / 2, 1e-12));

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/histogram.hpp>
 
+#include "support/engine.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -64,7 +64,7 @@ TEST_CASE("histogram: infinities are below and above, NaN is counted apart, no d
     CHECK(h.nans == 2);
     CHECK(h.counts == counts{0, 0, 0, 0, 0, 1, 0, 0, 0, 0});
     CHECK(value_of<tenths>(tally::values(std::vector<float>{})).counts == counts(10));
-    CHECK(tally::host::tracker<tenths>{}.finalize().get().edges.size() == 11);
+    CHECK(tally::testing::tracker<tenths>{}.finalize().get().edges.size() == 11);
 }
 
 TEST_CASE("histogram: weights add up in the bins, NaN stay whole") {
@@ -90,11 +90,11 @@ TEST_CASE("histogram: integers of any kind, half and bfloat16") {
 
 TEST_CASE("histogram: a matrix counts all its elements; unequal replicas add up exactly") {
     std::vector<float> const v{.05F, .15F, .25F, .35F, .45F, .55F};
-    tally::host::tracker<tenths> tracker;
+    tally::testing::tracker<tenths> tracker;
     tracker.update(tally::values(v.data(), 2, 3));
     CHECK(tracker.finalize().get().counts == counts{1, 1, 1, 1, 1, 1, 0, 0, 0, 0});
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tenths> part;
+        tally::testing::tracker<tenths> part;
         if (comm.rank() != 1) {
             part.update(tally::values(v.data(), comm.rank() == 0 ? 1 : 6));
         }

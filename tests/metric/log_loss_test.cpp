@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/log_loss.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -100,7 +100,7 @@ TEST_CASE("log_loss: scores that overflow exp have the exact loss") {
 TEST_CASE("log_loss: a true class of probability 0 is an infinite loss, counted and visible") {
     std::vector<float> const p{0, 1, .5F, .5F};
     std::vector<int> const t{0, 0};
-    tally::host::tracker<tally::log_loss<>> tracker;
+    tally::testing::tracker<tally::log_loss<>> tracker;
     tracker.update(tally::probabilities(p, 2), tally::targets(t));
     auto const r = tracker.finalize();
     CHECK(r.value() == infinity);
@@ -166,7 +166,7 @@ TEST_CASE("log_loss: the ignored label is left out, counted apart, not as droppe
 }
 
 TEST_CASE("log_loss: no data, and one sample") {
-    tally::host::tracker<tally::log_loss<>> tracker;
+    tally::testing::tracker<tally::log_loss<>> tracker;
     CHECK(tracker.finalize().get().why() == tally::reason::no_samples);
     tracker.update(tally::scores(std::vector<float>{}, 3), tally::targets(std::vector<int>{}));
     CHECK(tracker.finalize().get().why() == tally::reason::no_samples);
@@ -219,7 +219,7 @@ TEST_CASE("perplexity: of unequal replicas is that of all tokens, not a mean of 
     std::vector<float> const p{.5F, .5F, .125F, .875F, .125F, .875F};
     std::vector<int> const t{0, 0, 0};
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
-        tally::host::tracker<tally::perplexity<>> tracker;
+        tally::testing::tracker<tally::perplexity<>> tracker;
         if (comm.rank() == 0) {
             tracker.update(tally::probabilities(p.data(), 1, 2), tally::targets(t.data(), 1));
         } else if (comm.rank() == 1) {

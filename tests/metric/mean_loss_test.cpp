@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What all means of losses have in common; each loss has its own file.
+#include "support/engine.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/core/half_bits.hpp>
@@ -25,8 +26,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A user's own loss: prediction / target, not defined for targets of zero.
 struct quotient {
-    static double of(double prediction, double target) { return prediction / target; }
-    static bool defined(double, double target) { return target != 0.0; }
+    TALLY_HD static double of(double prediction, double target) { return prediction / target; }
+    TALLY_HD static bool defined(double, double target) { return target != 0.0; }
 };
 
 using squared = tally::mean_squared_error<double>;
@@ -37,7 +38,7 @@ TEST_CASE("mean_loss: a loss of the user, with samples for which it is not defin
     std::vector<double> const p{2.0, 3.0, 1.0, nan_value};
     std::vector<double> const t{1.0, 0.0, 2.0, 0.0};
     using metric = tally::mean_loss<quotient, double>;
-    tally::host::tracker<metric> tracker;
+    tally::testing::tracker<metric> tracker;
     tracker.update(tally::predictions(p), tally::targets(t));
     auto const result = tracker.finalize().get();
     CHECK(result.value() == 1.25);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/metric/one_vs_rest.hpp>
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/ranking_reference.hpp"
 #include "support/value_of.hpp"
@@ -9,7 +10,6 @@
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/weighted.hpp>
 
 #include <doctest/doctest.h>
@@ -153,7 +153,7 @@ TEST_CASE("multiclass_auroc: run-time number of classes, weights of 1, and a cla
     using fixed_classes = tally::multiclass_auroc<4>;
     using run_time_classes = tally::multiclass_auroc<tally::dynamic>;
     auto const expected = results_of<fixed_classes>(tally::probabilities(data.p, 4), tally::targets(data.t)).value();
-    tally::host::tracker<run_time_classes> tracker{tally::num_classes{4}};
+    tally::testing::tracker<run_time_classes> tracker{tally::num_classes{4}};
     tracker.update(tally::probabilities(data.p, 4), tally::targets(data.t));
     CHECK(tracker.finalize().value() == expected);
     auto const ones = results_of<tally::weighted<fixed_classes>>(
@@ -169,7 +169,7 @@ TEST_CASE("multiclass_auroc: run-time number of classes, weights of 1, and a cla
           tally::reason::single_class);
     using precision = tally::multiclass_average_precision<4>;
     CHECK(results_of<precision>(tally::probabilities(data.p, 4), tally::targets(same)).value() == 1.0);
-    CHECK(tally::host::tracker<fixed_classes>{}.finalize().get().why() == tally::reason::no_samples);
+    CHECK(tally::testing::tracker<fixed_classes>{}.finalize().get().why() == tally::reason::no_samples);
 }
 
 TEST_CASE("multiclass_auroc: bad rows and elements are dropped and counted, columns beyond the classes too") {
@@ -220,7 +220,7 @@ TEST_CASE("multilabel_auroc: masked rows count nowhere, bad elements are counted
             .get();
     CHECK(weighted[0].value() == 0.75);
     CHECK(weighted[0].dropped() == 2);
-    tally::host::tracker<tally::multilabel_auroc<tally::dynamic>> tracker{tally::num_labels{2}};
+    tally::testing::tracker<tally::multilabel_auroc<tally::dynamic>> tracker{tally::num_labels{2}};
     tracker.update(tally::predictions(s.data(), 3, 2), tally::targets(t.data(), 3, 2));
     CHECK(tracker.finalize().value() == 0.5);
 }
@@ -233,7 +233,7 @@ TEST_CASE("multiclass_auroc: of unequal replicas is that of all rows") {
     tally::replicas{3}.run([&](tally::thread_communicator& comm) {
         auto const rank = static_cast<std::size_t>(comm.rank());
         auto const n = from[rank + 1] - from[rank];
-        tally::host::tracker<metric> tracker;
+        tally::testing::tracker<metric> tracker;
         tracker.update(tally::probabilities(data.p.data() + 4 * from[rank], n, 4),
                        tally::targets(data.t.data() + from[rank], n));
         CHECK(tracker.combine(comm).value() == whole);

@@ -3,12 +3,12 @@
 //
 // precision, recall and specificity against a slow reference and published values, with every policy.
 #include "support/class_reference.hpp"
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 #include <tally/metric/binary.hpp>
 #include <tally/metric/multilabel.hpp>
 #include <tally/metric/precision_recall.hpp>
@@ -125,7 +125,7 @@ TEST_CASE("precision: weights of 1 change nothing, run-time classes neither") {
     auto const t = targets(d.targets);
     auto const expected = value_of<precision<classes<5>>>(p, t).value();
     CHECK(value_of<weighted<precision<classes<5>>>>(p, t, weights(ones)).value() == expected);
-    host::tracker<precision<>> tracker{num_classes{5}};
+    testing::tracker<precision<>> tracker{num_classes{5}};
     tracker.update(p, t);
     CHECK(tracker.finalize().value() == expected);
 }
@@ -177,7 +177,7 @@ TEST_CASE("precision: one sample") {
 TEST_CASE("binary: NaN predictions are wrong, bad labels are dropped, both are counted") {
     std::vector<float> const p{0.9F, not_a_number, not_a_number, 0.2F, 0.7F, 0.4F, 0.8F};
     std::vector<float> const t{1, 1, 0, 0, 2, -1, not_a_number};
-    host::tracker<precision<binary<>>> tracker;
+    testing::tracker<precision<binary<>>> tracker;
     tracker.update(predictions(p), targets(t));
     auto const result = tracker.finalize();
     auto const& state = result.state<precision<binary<>>>();
@@ -229,7 +229,7 @@ TEST_CASE("binary: half and bfloat16 predictions equal their widened values") {
 TEST_CASE("classes: a row with a NaN misses its class and is no class's false positive") {
     std::vector<float> const s{0.1F, 0.9F, 0.0F, not_a_number, 0.9F, 0.0F, 0.1F, 0.2F, 0.9F};
     std::vector<int> const t{1, 1, 2};
-    host::tracker<precision<classes<3>, average::none>> tracker;
+    testing::tracker<precision<classes<3>, average::none>> tracker;
     tracker.update(scores(s, 3), targets(t));
     auto const result = tracker.finalize();
     CHECK(result.get()[1].value() == 1.0);
@@ -251,7 +251,7 @@ TEST_CASE("classes: targets out of range are dropped and leave no trace, predict
     std::vector<int> const p{0, 1, 7, -3, 1, 2};
     std::vector<int> const t{0, 5, 1, 2, -1, 2};
     using metric = precision<classes<3>, average::none>;
-    host::tracker<metric> tracker;
+    testing::tracker<metric> tracker;
     tracker.update(predictions(p), targets(t));
     auto const result = tracker.finalize();
     auto const& state = result.state<metric>();
@@ -294,7 +294,7 @@ TEST_CASE("multilabel: averages over labels, by hand") {
     CHECK(inputs.operator()<precision<multilabel<3>>>().value() == 0.75);
     CHECK(inputs.operator()<precision<multilabel<3>, average::micro>>().value() == near(2.0 / 3, 1e-12));
     CHECK(inputs.operator()<recall<multilabel<3>>>().value() == 0.75);
-    host::tracker<recall<multilabel<>>> tracker{num_labels{3}};
+    testing::tracker<recall<multilabel<>>> tracker{num_labels{3}};
     tracker.update(predictions(matrix(p, 3)), targets(matrix(t, 3)));
     CHECK(tracker.finalize().value() == 0.75);
 }
@@ -303,7 +303,7 @@ TEST_CASE("multilabel: columns beyond the labels, bad labels and NaN are counted
     std::vector<float> const p{0.9F, not_a_number, 0.9F, 0.1F, 0.2F, 0.9F};
     std::vector<int> const t{1, 1, 1, 0, 3, 1};
     using metric = recall<multilabel<2>, average::none>;
-    host::tracker<metric> tracker;
+    testing::tracker<metric> tracker;
     tracker.update(predictions(matrix(p, 3)), targets(matrix(t, 3)));
     auto const result = tracker.finalize();
     CHECK(result.get()[0].value() == 1.0);
@@ -317,7 +317,7 @@ TEST_CASE("precision: replicas of unequal size, one of them empty, equal one pas
     auto const expected = value_of<precision<classes<4>>>(predictions(d.predictions), targets(d.targets)).value();
     std::size_t const cut[] = {0, 17, 17, 500, 700};
     tally::replicas{4}.run([&](tally::thread_communicator& comm) {
-        host::tracker<precision<classes<4>>> tracker;
+        testing::tracker<precision<classes<4>>> tracker;
         auto const r = static_cast<std::size_t>(comm.rank());
         auto const n = cut[r + 1] - cut[r];
         tracker.update(predictions(d.predictions.data() + cut[r], n), targets(d.targets.data() + cut[r], n));

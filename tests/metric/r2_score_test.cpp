@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -86,7 +87,7 @@ TEST_CASE("r2_score: a nearly perfect model of large targets keeps its digits") 
     for (double const x : t) {
         sst += (x - mean) * (x - mean);
     }
-    tally::host::tracker<r2> tracker;
+    tally::testing::tracker<r2> tracker;
     tracker.update(tally::predictions(p), tally::targets(t));
     auto const result = tracker.finalize();
     CHECK(tally::detail::squared_errors(result.state<r2>().errors) == near(static_cast<double>(sse), 1e-13));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/engine.hpp"
 #include "support/value_of.hpp"
 
 #include <tally/collection.hpp>
@@ -70,7 +71,7 @@ TEST_CASE("throughput: item counts beyond 2^32, other types of items") {
 TEST_CASE("throughput: stays unweighted in a weighted collection") {
     using metrics = tally::weighted<
         tally::collection<tally::named<"loss", tally::mean<>>, tally::named<"rate", tally::throughput<>>>>;
-    tally::host::tracker<metrics> tracker;
+    tally::testing::tracker<metrics> tracker;
     std::vector<int> const items{10, 30};
     std::vector<double> const seconds{1.0, 1.0};
     std::vector<float> const losses{1.0F, 3.0F};

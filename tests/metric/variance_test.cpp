@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -89,7 +90,7 @@ struct agreement {
 };
 agreement agree(std::vector<double> const& x, double mean, double sd) {
     using namespace tally::literals;
-    tally::host::tracker<summary> tracker;
+    tally::testing::tracker<summary> tracker;
     tracker.update(tally::values(x));
     auto const result = tracker.finalize();
     return {digits(result["mean"_metric].value(), mean), digits(result["sd"_metric].value(), sd)};
@@ -101,17 +102,18 @@ agreement agree(std::vector<double> const& x, double mean, double sd) {
 // deviation of the doubles themselves, by exact fractions, agrees with the certified one to 13.1 digits for Mavro,
 // 13.8 for Michelso, 9.4 for NumAcc3 and 8.2 for NumAcc4, so the last two are compared with that of the doubles.
 // There the mean of a merged part, rounded to a double, is what costs the rest: it is off by up to 2^-53 of the mean,
-// not of the spread.
+// not of the spread. A device merges many parts of a few samples each, which costs up to one digit more.
 TEST_CASE("standard_deviation: NIST StRD univariate, digits of agreement with the certified values") {
+    constexpr double lost = tally::testing::on_device ? 1.0 : 0.0;
     SUBCASE("Mavro") {
         auto const d = agree(mavro(), 2.00185600000000, 0.000429123454003053);
         CHECK(d.mean >= 15.0);
-        CHECK(d.sd >= 13.0);
+        CHECK(d.sd >= 13.0 - lost);
     }
     SUBCASE("Michelso") {
         auto const d = agree(michelso(), 299.852400000000, 0.0790105478190518);
         CHECK(d.mean >= 15.0);
-        CHECK(d.sd >= 13.5);
+        CHECK(d.sd >= 13.5 - lost);
     }
     SUBCASE("NumAcc1") {
         auto const d = agree({10000001, 10000003, 10000002}, 10000002, 1);
@@ -132,7 +134,7 @@ TEST_CASE("standard_deviation: NIST StRD univariate, digits of agreement with th
     SUBCASE("NumAcc4") {
         auto const d = agree(num_acc(1e8), 10000000.2, 0.1000000005587935);
         CHECK(d.mean >= 15.0);
-        CHECK(d.sd >= 11.0);
+        CHECK(d.sd >= 11.0 - lost);
         CHECK(agree(num_acc(1e8), 10000000.2, 0.1).sd >= 8.2);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/engine.hpp"
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
@@ -37,7 +38,7 @@ TEST_CASE("variance_weighted_r2: scikit-learn documentation, r2_score") {
     CHECK(value_of<weighted>(tally::predictions(tally::matrix(p, 2)), tally::targets(tally::matrix(t, 2)),
                              tally::weights(numbers{1, 1, 1}))
               .value() == near(0.9382566585956417, 1e-14));
-    tally::host::tracker<tally::variance_weighted_r2<double>> dynamic{tally::num_columns{2}};
+    tally::testing::tracker<tally::variance_weighted_r2<double>> dynamic{tally::num_columns{2}};
     dynamic.update(tally::predictions(tally::matrix(p, 2)), tally::targets(tally::matrix(t, 2)));
     CHECK(dynamic.finalize().value() == near(0.9382566585956417, 1e-14));
 }

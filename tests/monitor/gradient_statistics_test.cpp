@@ -23,7 +23,8 @@ namespace tally {
 template <class Bins>
 void flatten(gradient_values<Bins> const& x, std::vector<double>& out) {
     for (auto const& layer : x.layers) {
-        for (auto const& each : {layer.mean, layer.mean_magnitude, layer.root_mean_square, layer.zero_share}) {
+        auto const numbers = {layer.mean, layer.mean_magnitude, layer.root_mean_square, layer.zero_share};
+        for (auto const& each : numbers) {
             out.push_back(each.as_double());
             out.push_back(static_cast<double>(each.dropped()));
         }
@@ -55,7 +56,7 @@ TEST_CASE("gradient_statistics: a tracker on (group, value) pairs finds what the
     std::vector<std::vector<float>> gradients{std::vector<float>(5000), std::vector<float>(3), std::vector<float>(800)};
     layer_registry layers;
     std::vector<gradient_view> views;
-    host::tracker<metric> tracker{num_layers{3}};
+    testing::tracker<metric> tracker{num_layers{3}};
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         for (auto& g : gradients[i]) {
             g = std::ldexp(std::round(std::ldexp(normal(random), 12)), -12); // sums of these are exact in double

@@ -118,4 +118,16 @@ inline std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed) {
     return order;
 }
 
+/// Cuts [0, n) into `parts` runs of random, often zero, length.
+inline std::vector<std::size_t> cuts(std::size_t n, std::size_t parts, std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    std::vector<std::size_t> at{0};
+    for (std::size_t k = 1; k < parts; ++k) {
+        at.push_back(random() % 3 == 0 ? 0 : random() % (n + 1));
+    }
+    at.push_back(n);
+    std::sort(at.begin(), at.end());
+    return at;
+}
+
 } // namespace tally::testing

@@ -10,13 +10,13 @@
 
 #include "support/counting_communicator.hpp"
 #include "support/dataset.hpp"
+#include "support/engine.hpp"
 
 #include <doctest/doctest.h>
 
 #include <tally/comm/replicas.hpp>
 #include <tally/comm/self.hpp>
 #include <tally/comm/thread.hpp>
-#include <tally/host/engine.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -166,18 +166,6 @@ inline void check_equal(outcome const& got, outcome const& expected, agreement h
 
 inline void check_same_bits(outcome const& got, outcome const& expected) { CHECK(got.words == expected.words); }
 
-/// Cuts [0, n) into `parts` runs of random, often zero, length.
-inline std::vector<std::size_t> cuts(std::size_t n, std::size_t parts, std::uint64_t seed) {
-    std::mt19937_64 random{seed};
-    std::vector<std::size_t> at{0};
-    for (std::size_t k = 1; k < parts; ++k) {
-        at.push_back(random() % 3 == 0 ? 0 : random() % (n + 1));
-    }
-    at.push_back(n);
-    std::sort(at.begin(), at.end());
-    return at;
-}
-
 /// Feeds samples [begin, end) in updates of random sizes, some of them empty.
 inline void update_in_pieces(subject& replica, dataset const& samples, std::size_t begin, std::size_t end,
                              std::uint64_t seed) {
@@ -280,7 +268,7 @@ inline void check_mask_law(subject_maker const& make, dataset const& samples, ou
 }
 
 /// For a metric on any engine whose updates take host memory.
-template <class M, class Engine = tally::host::engine<>, class Feed, class... Sizes>
+template <class M, class Engine = engine, class Feed, class... Sizes>
 void check_metric_laws(std::string const& name, Feed feed, agreement how, Sizes... sizes) {
     CAPTURE(name);
     auto const make = [=]() -> std::unique_ptr<subject> {

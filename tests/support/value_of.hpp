@@ -4,9 +4,10 @@
 // Shorthands of metric tests: the value of a metric after one update, and after one update on each of several replicas.
 #pragma once
 
+#include "support/engine.hpp"
+
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
-#include <tally/host/tracker.hpp>
 
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace tally::testing {
 /// finalize() of a fresh tracker that took `inputs` in one update: the value, and the state behind it.
 template <class M, class... Inputs>
 local<M> results_of(Inputs const&... inputs) {
-    host::tracker<M> tracker;
+    testing::tracker<M> tracker;
     tracker.update(inputs...);
     return tracker.finalize();
 }
@@ -30,7 +31,7 @@ auto value_of(Inputs const&... inputs) {
 template <class M, class UpdateOf>
 auto values_of_replicas(int replicas, UpdateOf update_of) {
     return tally::replicas{replicas}.run([&](tally::thread_communicator& comm) {
-        host::tracker<M> tracker;
+        testing::tracker<M> tracker;
         update_of(tracker, comm.rank());
         return tracker.combine(comm).get();
     });

@@ -57,10 +57,14 @@ public:
             deposit(x);
         }
     }
-#if !defined(__CUDACC__) // nvcc's front end takes the comparison of two vectors for a bool
     void deposit_block(T const* x, std::size_t n)
         requires std::is_floating_point_v<T>
     {
+#if defined(__CUDACC__) // its front end takes the comparison of two vectors for a bool
+        for (std::size_t i = 0; i < n; ++i) {
+            deposit(x[i]);
+        }
+#else
         // In lanes of signed integers in the order of the floats; the identity is an image that only a NaN has.
         using image = detail::float_image<T>;
         using integer = typename image::integer;
@@ -93,8 +97,8 @@ public:
         for (; i < n; ++i) {
             deposit(x[i]);
         }
-    }
 #endif
+    }
     TALLY_HD constexpr void merge(extremum const& other) {
         if (other.key_ > key_) {
             key_ = other.key_;

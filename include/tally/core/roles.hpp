@@ -80,10 +80,14 @@ struct custom {
 
 namespace detail {
 
-template <fixed_string Name, std::size_t... Index>
-source::custom<Name.text[Index]...> spell(std::index_sequence<Index...>);
 template <fixed_string Name>
-using custom_source = decltype(spell<Name>(std::make_index_sequence<Name.view().size()>{}));
+struct spell {
+    template <std::size_t... Index>
+    static source::custom<Name.text[Index]...> letters(std::index_sequence<Index...>);
+    using type = decltype(letters(std::make_index_sequence<Name.view().size()>{}));
+};
+template <fixed_string Name>
+using custom_source = typename spell<Name>::type;
 
 /// What a role is taken from: an element of an input, a feature of a row of scores, a cell of a matrix, or the pairs of
 /// elements of two rows.

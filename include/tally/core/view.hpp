@@ -6,6 +6,7 @@
 // they are cast.
 #pragma once
 
+#include <tally/config.hpp>
 #include <tally/core/errors.hpp>
 #include <tally/core/half_bits.hpp>
 #include <tally/core/widen.hpp>
@@ -77,7 +78,7 @@ struct bool_byte {
 
 template <>
 struct widening<detail::bool_byte> {
-    static constexpr bool widen(detail::bool_byte x) { return x.byte != 0; }
+    TALLY_HD static constexpr bool widen(detail::bool_byte x) { return x.byte != 0; }
 };
 
 namespace detail {

@@ -11,10 +11,9 @@
 #include <tally/update/row_need.hpp>
 #include <tally/update/row_values.hpp>
 
-#include <cub/util_ptx.cuh>
-
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tally::cuda::detail {
 
@@ -30,7 +29,7 @@ struct row_accumulator {
     std::int32_t greater = 0;
     std::int32_t equal_before = 0;
     std::int32_t equal_after = 0;
-    bool has_nan = false;
+    std::int32_t has_nan = 0; // no bool, so that there is no padding to be copied
     double exps = 0.0;
     double squares = 0.0;
     S target_score = static_cast<S>(__builtin_nan(""));
@@ -76,7 +75,7 @@ struct row_accumulator {
         }
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
-            has_nan = has_nan || scores[i] != scores[i];
+            has_nan |= static_cast<std::int32_t>(scores[i] != scores[i]);
         }
     }
 
@@ -103,13 +102,13 @@ struct row_accumulator {
         greater += other.greater;
         equal_before += other.equal_before;
         equal_after += other.equal_after;
-        has_nan = has_nan || other.has_nan;
+        has_nan |= other.has_nan;
     }
 
     [[nodiscard]] __device__ tally::detail::row_values<S> values(std::int32_t columns, std::int32_t target) const {
         constexpr S not_a_number = static_cast<S>(__builtin_nan(""));
         bool const target_in = target >= 0 && target < columns;
-        bool const nan = has_nan || exps != exps;
+        bool const nan = has_nan != 0 || exps != exps;
         bool const ranks = target_in && !nan;
         tally::detail::row_values<S> row{};
         row.arg_max = nan || columns == 0 ? -1 : arg == none ? 0 : arg;
@@ -169,7 +168,7 @@ private:
             equal_before = reduce(equal_before, plus);
             equal_after = reduce(equal_after, plus);
         }
-        has_nan = reduce(static_cast<int>(has_nan), [](int x, int y) { return x | y; }) != 0;
+        has_nan = reduce(has_nan, [](std::int32_t x, std::int32_t y) { return x | y; });
         top = whole;
     }
 
@@ -241,6 +240,20 @@ struct team {
     int size;
 };
 
+/// The value that lane 0 of the warp has.
+template <class T>
+__device__ T of_first_lane(T x) {
+    if constexpr (sizeof(T) == 8) {
+        return __builtin_bit_cast(T, __shfl_sync(0xffffffffU, __builtin_bit_cast(long long, x), 0));
+    } else if constexpr (sizeof(T) == 4) {
+        return __builtin_bit_cast(T, __shfl_sync(0xffffffffU, __builtin_bit_cast(unsigned, x), 0));
+    } else {
+        using image = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>;
+        auto const bits = __shfl_sync(0xffffffffU, static_cast<unsigned>(__builtin_bit_cast(image, x)), 0);
+        return __builtin_bit_cast(T, static_cast<image>(bits));
+    }
+}
+
 /// What all of a team need, loaded once a warp.
 template <class Load>
 __device__ auto load_once(team members, Load const& load) {
@@ -251,7 +264,7 @@ __device__ auto load_once(team members, Load const& load) {
     if (threadIdx.x % 32 == 0) {
         loaded = load();
     }
-    return cub::ShuffleIndex<32>(loaded, 0, 0xffffffffU);
+    return of_first_lane(loaded);
 }
 
 /// The score of the target, for all of a team; NaN if the target is no column.

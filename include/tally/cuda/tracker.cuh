@@ -11,6 +11,7 @@
 #include <tally/comm/restore.hpp>
 #include <tally/core/errors.hpp>
 #include <tally/cuda/device.hpp>
+#include <tally/cuda/grouped_update.cuh>
 #include <tally/cuda/memory.hpp>
 #include <tally/cuda/pending.cuh>
 #include <tally/cuda/resident.cuh>
@@ -82,6 +83,25 @@ public:
     void update(X const&...) {
         static_assert(sizeof...(X) == 0,
                       "tally: update takes named inputs: update(values(v)), or what the metric asks for");
+    }
+
+    /// Takes whole tensors, each into the group it names: for a tracker of a grouped metric over values, which becomes
+    /// what update(values(...), groups(...)) over all elements would make of it. One kernel for up to 1,000 tensors of any
+    /// sizes, for which no groups are read and no atomics done element by element. A group out of range is counted, never
+    /// written. Throws shape_error before anything is launched, cuda::error; of more than 1,000 tensors the first ones may
+    /// have been taken then.
+    /// `tensors` is a contiguous range of grouped_tensor<T>.
+    template <class Tensors>
+    void update_tensors(cudaStream_t stream, Tensors const& tensors) {
+        if constexpr (detail::check_update_tensors<counters>()) {
+            using counter = tally::detail::at_t<counters, 0>;
+            auto const groups = resident_->blank().template get<1>().cells.cells();
+            resident_->update(stream, detail::make_group_pass<counter, Tuning>(std::span(tensors), groups));
+        }
+    }
+    template <class Tensors>
+    void update_tensors(Tensors const& tensors) {
+        update_tensors(stream_, tensors);
     }
 
     /// Values of this replica alone. Waits for the updates so far.

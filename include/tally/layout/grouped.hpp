@@ -36,23 +36,26 @@ struct reweighted {
     using type = typename M::template with_weighting<Weighting>;
 };
 
-/// One state of M for each value of Index, which is a role: the group of a sample, the column of a matrix element.
-template <class M, class Extent, class Index, class Roles>
-struct indexed_metric;
+/// observe of an indexed metric. A base, so that the roles of M are no part of the metric's name.
+template <class M, class Index, class Roles>
+struct indexed_observation;
+template <class M, class Index, class... Role>
+struct indexed_observation<M, Index, type_list<Role...>> {
+    TALLY_HD static constexpr auto observe(Index index, Role... role) {
+        return contribute(at(static_cast<std::int32_t>(index)).add(counters_of<M>::observe(role...)));
+    }
+};
 
-template <class M, class Extent, class Index, class... Role>
-struct indexed_metric<M, Extent, Index, type_list<Role...>> {
+/// One state of M for each value of Index, which is a role: the group of a sample, the column of a matrix element.
+template <class M, class Extent, class Index>
+struct indexed_metric : indexed_observation<M, Index, roles_of<M>> {
     using weighting = tally::weighting_of<M>;
     template <class Other>
-    using with_weighting = indexed_metric<typename reweighted<M, Other>::type, Extent, Index, type_list<Role...>>;
+    using with_weighting = indexed_metric<typename reweighted<M, Other>::type, Extent, Index>;
 
-    using inner = counters_of<M>;
     struct state {
         table<cell_state<state_of<M>>, extents<Extent>> cells;
     };
-    TALLY_HD static constexpr auto observe(Index index, Role... role) {
-        return contribute(at(static_cast<std::int32_t>(index)).add(inner::observe(role...)));
-    }
     static auto finalize(state const& s) {
         using value_type = decltype(M::finalize(s.cells(0).state()));
         grouped_values<value_type> result{{}, s.cells.outside()};
@@ -68,6 +71,6 @@ struct indexed_metric<M, Extent, Index, type_list<Role...>> {
 
 /// M for each of `Groups` groups, or of num_groups{n} if Groups is `dynamic`. Memory: Groups states of M.
 template <class M, std::size_t Groups = dynamic>
-using grouped = detail::indexed_metric<M, detail::extent_or<Groups, num_groups>, group_index, roles_of<M>>;
+using grouped = detail::indexed_metric<M, detail::extent_or<Groups, num_groups>, group_index>;
 
 } // namespace tally

@@ -25,6 +25,6 @@ struct num_columns {
 /// per_column<weighted<M>>. Memory: Columns states of M. M holds accumulators only, no tables. Partition law: that of
 /// M.
 template <class M, std::size_t Columns = dynamic>
-using per_column = detail::indexed_metric<M, detail::extent_or<Columns, num_columns>, column_index, roles_of<M>>;
+using per_column = detail::indexed_metric<M, detail::extent_or<Columns, num_columns>, column_index>;
 
 } // namespace tally

@@ -63,8 +63,7 @@ struct multiclass_brier_score {
     TALLY_HD static constexpr auto observe(squared_probabilities<T> squares, target_probability<T> p,
                                            target<class_index> label) {
         bool const ignored = Labels::ignores(label);
-        bool const valid =
-            !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= detail::highest_of<T>;
+        bool const valid = !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= detail::highest_of<T>;
         // A sum of squares: what is below zero is rounding.
         T const others = squares.value - p.value * p.value;
         T const error = (T{1} - p.value) * (T{1} - p.value) + (others > T{0} ? others : T{0});

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The tally authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What does a sum cost that is exact, next to sums that are not? One thread; data that fit its window (losses), data of
+// every exponent, and data that cancel.
+#include <tally/accumulator/exact_sum.hpp>
+#include <tally/accumulator/sum.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace {
+
+enum class data { losses, wide, cancelling };
+
+std::vector<float> make(data kind, std::size_t n) {
+    std::mt19937 random(1);
+    std::vector<float> x(n);
+    std::uniform_real_distribution<float> uniform(0.0F, 4.0F);
+    for (std::size_t i = 0; i < n; ++i) {
+        switch (kind) {
+        case data::losses: x[i] = uniform(random); break;
+        case data::cancelling: x[i] = (i % 2 == 0 ? 1.0F : -1.0F) * 3e38F; break;
+        case data::wide:
+            do {
+                auto const bits = static_cast<std::uint32_t>(random());
+                std::memcpy(&x[i], &bits, sizeof(bits));
+            } while (!std::isfinite(x[i]));
+        }
+    }
+    return x;
+}
+
+/// Sums x once: Sum(x) -> number.
+template <class Sum>
+void measure(benchmark::State& state, data kind, Sum sum) {
+    auto const x = make(kind, static_cast<std::size_t>(state.range(0)));
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(sum(x));
+    }
+    state.SetBytesProcessed(state.iterations() * state.range(0) * static_cast<std::int64_t>(sizeof(float)));
+}
+
+double exact(std::vector<float> const& x) {
+    tally::exact_sum<float> sum;
+    sum.deposit_block(x.data(), x.size());
+    return sum.value();
+}
+double exact_squares(std::vector<float> const& x) {
+    tally::exact_sum<tally::product<float>> sum;
+    sum.deposit_block(x.data(), x.data(), x.size());
+    return sum.value();
+}
+double in_double(std::vector<float> const& x) {
+    tally::sum<double> sum;
+    sum.deposit_block(x.data(), x.size());
+    return sum.value();
+}
+float reduced(std::vector<float> const& x) { return std::reduce(x.begin(), x.end()); }
+long double in_long_double(std::vector<float> const& x) {
+    long double sum = 0.0L;
+    for (auto const each : x) {
+        sum += static_cast<long double>(each);
+    }
+    return sum;
+}
+double neumaier(std::vector<float> const& x) {
+    float sum = 0.0F;
+    float rest = 0.0F;
+    for (auto const each : x) {
+        float const next = sum + each;
+        rest += std::fabs(sum) >= std::fabs(each) ? (sum - next) + each : (each - next) + sum;
+        sum = next;
+    }
+    return static_cast<double>(sum) + static_cast<double>(rest);
+}
+
+#define TALLY_MEASURE(name, kind, sum)                                                                                 \
+    BENCHMARK_CAPTURE(measure, name, data::kind, sum)->Arg(1 << 20)->Arg(1 << 24)->Unit(benchmark::kMicrosecond)
+
+TALLY_MEASURE(reduce_losses, losses, reduced);
+TALLY_MEASURE(double_losses, losses, in_double);
+TALLY_MEASURE(long_double_losses, losses, in_long_double);
+TALLY_MEASURE(neumaier_losses, losses, neumaier);
+TALLY_MEASURE(exact_losses, losses, exact);
+TALLY_MEASURE(exact_wide, wide, exact);
+TALLY_MEASURE(exact_cancelling, cancelling, exact);
+TALLY_MEASURE(exact_squares_losses, losses, exact_squares);
+
+} // namespace
+
+BENCHMARK_MAIN();
