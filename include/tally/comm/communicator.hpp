@@ -49,7 +49,8 @@ struct device_space {};
 /// `replica_lost` where replicas are missing. In `device_space` errors may surface at the end of the group instead.
 /// After an error the contents of `all` and `words` are unspecified.
 ///
-/// Models here: `self_communicator`, `thread_communicator`.
+/// Models: `self_communicator`, `thread_communicator`, `mpi_communicator`, `hierarchical_communicator`,
+/// `nccl_communicator` (device memory) and what its `staged()` gives.
 template <class C>
 concept communicator = requires(C& c, C const& constant, std::span<std::byte const> mine, std::span<std::byte> all,
                                 std::span<std::uint64_t> words, int root, void (*callable)(),
