@@ -31,6 +31,11 @@ struct message_buffers {
     std::vector<std::byte> all;
 };
 
+[[noreturn]] inline void throw_different_combines() {
+    throw layout_mismatch("replicas combined different metrics in this call of combine, though all of these were "
+                          "agreed on before: all must make the same calls in the same order");
+}
+
 /// Sends the states to all replicas, or only to `root` if there is one. Returns the combined states where they arrive.
 /// `blank` are states of the same shape at their identity. Two layouts that were both agreed on before may meet here,
 /// if replicas make their calls in different orders: replicas that receive the mixture throw layout_mismatch.
@@ -73,8 +78,7 @@ std::optional<states_of<M>> exchange(Communicator& communicator, states_of<M> co
     }
     // Modulo 2^64, as the lane is. Each receiver compares with its own hash, so all of them see the difference.
     if (buffers.sums[lanes.sums] != hash * static_cast<std::uint64_t>(replicas)) {
-        throw layout_mismatch("replicas combined different metrics in this call of combine, though all of these were "
-                              "agreed on before: all must make the same calls in the same order");
+        throw_different_combines();
     }
     unpack(blank, buffers.sums.data(), buffers.maxes.data(), buffers.all.data(), lanes.bytes, replicas);
     return std::optional<states_of<M>>(std::move(blank));

@@ -126,7 +126,13 @@ public:
         cuda::device_guard const guard{device()};
         mark->now = nccl_mark::state::pending;
         in_flight_.push_back({mark, std::move(memory)});
-        guarded([&] { mark->event.record(stream()); });
+        try {
+            mark->event.record(stream());
+        } catch (std::exception const& error) {
+            mark->now = nccl_mark::state::lost; // the event may stand for an earlier time
+            fail(error.what());
+            throw;
+        }
     }
 
     /// What comes between launch() and mark(): if it throws, what was launched is given up, as nobody can wait for it.
@@ -210,6 +216,7 @@ public:
     /// first time.
     template <class T, class Make>
     std::shared_ptr<T> keep(std::uint64_t key, Make make) {
+        throw_if_failed();
         for (auto const& each : kept_) {
             if (each.key == key) {
                 return std::static_pointer_cast<T>(each.what);

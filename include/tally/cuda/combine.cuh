@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tally/comm/agreement.hpp>
+#include <tally/comm/combine.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/detail/call_batch.hpp>
 #include <tally/core/errors.hpp>
@@ -18,6 +19,7 @@
 #include <tally/state/message.hpp>
 #include <tally/state/store.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -167,22 +170,29 @@ auto start_exchange(cudaStream_t stream, std::shared_ptr<Resident> const& reside
     // The tracker's memory is kept as well: freeing it would wait for the collectives.
     channel->mark(block->mark, {memory, block, resident});
 
-    auto ready = [channel, block] { return channel->ready(*block->mark); };
-    auto get = [channel, block, memory, blank, lanes, hash, replicas, receives, deadline = communicator.deadline(),
-                what = tally::detail::batch_text(batch)]() -> std::optional<states_of<M>> {
-        channel->wait(*block->mark, deadline, "combine, " + what);
+    // Pinned memory is not freed by who drops the handle last either.
+    std::shared_ptr<typename memory_type::block> const held{
+        block.get(), [block, channel](auto*) mutable {
+            if (block.use_count() == 1) {
+                channel->entrust(std::move(block));
+            }
+        }};
+    auto ready = [channel, held] { return channel->ready(*held->mark); };
+    auto get = [channel, held, blank, lanes, hash, replicas, receives, maxes = memory->maxes_in_results(),
+                bytes = memory->bytes_in_results(), deadline = communicator.deadline(),
+                what = "combine: " + tally::detail::batch_text(batch)]() -> std::optional<states_of<M>> {
+        channel->wait(*held->mark, deadline, what);
         if (!receives) {
             return std::nullopt;
         }
-        auto const* const results = block->memory.data();
+        auto const* const results = held->memory.data();
         auto const* const sums = reinterpret_cast<std::uint64_t const*>(results);
         if (sums[lanes.sums] != hash * static_cast<std::uint64_t>(replicas)) {
             tally::detail::throw_different_combines();
         }
         auto states = blank;
-        tally::detail::unpack(states, sums,
-                              reinterpret_cast<std::uint64_t const*>(results + memory->maxes_in_results()),
-                              results + memory->bytes_in_results(), lanes.bytes, replicas);
+        tally::detail::unpack(states, sums, reinterpret_cast<std::uint64_t const*>(results + maxes), results + bytes,
+                              lanes.bytes, replicas);
         return states;
     };
     return std::pair{std::move(ready), std::move(get)};

@@ -7,6 +7,7 @@
 #include <tally/core/errors.hpp>
 #include <tally/cuda/device.hpp>
 #include <tally/cuda/memory.hpp>
+#include <tally/cuda/pack.cuh>
 #include <tally/cuda/pending.cuh>
 #include <tally/cuda/profiling.hpp>
 #include <tally/cuda/state_layout.hpp>
@@ -119,6 +120,16 @@ public:
         check(cudaGetLastError(), "launch of the reset kernel", stream);
     }
 
+    /// Packs the states as a message, in stream order.
+    void pack(cudaStream_t stream, message_lanes const& to) {
+        device_guard const guard{traits_.device};
+        follow(stream);
+        constexpr unsigned threads = 256;
+        auto const blocks = std::clamp<std::size_t>(image_bytes_ / (threads * sizeof(std::uint64_t)), 1, 1024);
+        launch_pack(fields{}, static_cast<unsigned>(blocks), threads, stream, to);
+        check(cudaGetLastError(), "launch of the packing kernel", stream);
+    }
+
     /// Copies the states to pinned memory, in stream order.
     states_in_flight<M> copy_out(cudaStream_t stream) {
         device_guard const guard{traits_.device};
@@ -187,6 +198,12 @@ private:
     template <class... Id>
     void launch_reset(type_list<Id...>, unsigned blocks, unsigned threads, cudaStream_t stream) {
         reset_kernel<Id...><<<blocks, threads, 0, stream>>>(states_);
+    }
+
+    template <class... Id>
+    void launch_pack(type_list<Id...>, unsigned blocks, unsigned threads, cudaStream_t stream,
+                     message_lanes const& to) {
+        pack_kernel<Id...><<<blocks, threads, 0, stream>>>(states_, to);
     }
 
     /// Work of this call comes after that of the last one, also on another stream.

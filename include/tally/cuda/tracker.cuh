@@ -10,6 +10,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/restore.hpp>
 #include <tally/core/errors.hpp>
+#include <tally/cuda/combine.cuh>
 #include <tally/cuda/device.hpp>
 #include <tally/cuda/grouped_update.cuh>
 #include <tally/cuda/memory.hpp>
@@ -59,11 +60,16 @@ public:
     template <class... Sizes>
     explicit tracker(cudaStream_t stream, Sizes... sizes)
         : stream_{stream},
-          resident_{std::make_unique<detail::resident<M, Tuning>>(stream, std::tuple<Sizes...>(sizes...))} {
+          resident_{std::make_shared<detail::resident<M, Tuning>>(stream, std::tuple<Sizes...>(sizes...))} {
         static_assert((tally::detail::takes_extent<M, Sizes> && ...),
                       "tally: a tracker's arguments are a stream and run-time extents of its tables; this metric has "
                       "none of this type");
     }
+    tracker(tracker&&) noexcept = default;
+    tracker(tracker const&) = delete;
+    tracker& operator=(tracker&&) noexcept = default;
+    tracker& operator=(tracker const&) = delete;
+    ~tracker() = default;
 
     /// Takes samples in device memory: update(stream, scores(...), targets(...)), the stream may be left out. Inputs are
     /// named as for host::tracker. One kernel; zero samples are legal and launch none. Throws shape_error before anything
@@ -137,8 +143,38 @@ public:
         return combine_async(stream_, communicator);
     }
 
+    /// Over devices: the states are packed on this device, joined on the communicator's stream by one group of at most
+    /// three collectives, and arrive in pinned memory; finalize is host code and runs in get(). Device memory for the
+    /// message is allocated by the first combine of this layout over this communicator, which also compares the layouts.
+    template <device_communicator Communicator>
+    [[nodiscard]] combined<M> combine(Communicator& communicator) const {
+        return combine_async(stream_, communicator).get();
+    }
+    template <device_communicator Communicator>
+    [[nodiscard]] std::optional<combined<M>> combine_to(Communicator& communicator, int root) const {
+        auto const replicas = communicator.size();
+        auto states = detail::start_exchange<M>(stream_, resident_, communicator, root).second();
+        if (!states) {
+            return std::nullopt;
+        }
+        return combined<M>(std::move(*states), replicas);
+    }
+    /// The same without waiting, but for the first combine of this layout over this communicator: the states as they are
+    /// at this point of the stream, which updates may change at once. The message goes out at once; the tracker may be
+    /// gone before the result is there.
+    template <device_communicator Communicator>
+    [[nodiscard]] pending_combined<M> combine_async(cudaStream_t stream, Communicator& communicator) const {
+        auto const replicas = communicator.size();
+        auto started = detail::start_exchange<M>(stream, resident_, communicator, std::nullopt);
+        return {std::move(started.first), std::move(started.second), replicas};
+    }
+    template <device_communicator Communicator>
+    [[nodiscard]] pending_combined<M> combine_async(Communicator& communicator) const {
+        return combine_async(stream_, communicator);
+    }
+
     /// Everything taken so far by all replicas as one buffer; see host::tracker.
-    template <host_communicator Communicator>
+    template <communicator Communicator>
     [[nodiscard]] std::vector<std::byte> snapshot(Communicator& communicator) const {
         return tally::snapshot(combine(communicator));
     }
@@ -147,6 +183,10 @@ public:
     template <host_communicator Communicator>
     void restore(Communicator& communicator, std::span<std::byte const> buffer) {
         assign(tally::detail::restore_states_of_root<M>(communicator, buffer, resident_->blank()));
+    }
+    template <device_communicator Communicator>
+    void restore(Communicator& communicator, std::span<std::byte const> buffer) {
+        restore(communicator.staged(), buffer);
     }
 
     /// Back to "never updated". One kernel, no wait.
@@ -175,7 +215,7 @@ private:
     }
 
     cudaStream_t stream_;
-    std::unique_ptr<detail::resident<M, Tuning>> resident_;
+    std::shared_ptr<detail::resident<M, Tuning>> resident_; // with the collectives that are in flight
     mutable tally::detail::message_buffers buffers_;
 };
 
