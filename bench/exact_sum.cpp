@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does a sum cost that is exact, next to sums that are not? One thread; data that fit its window (losses), data of
-// every exponent, and data that cancel.
+// What does a sum cost that is exact, next to sums that are not? One thread; data of similar sizes (losses), sizes over 60
+// binades as in gradients of many layers, the bits of any finite float (wide), and data that cancel. A row is a single sum of
+// 2^20 or 2^24 floats; blocks of 512 are what the host engine deposits at once.
+#include <tally/accumulator/compensated_sum.hpp>
 #include <tally/accumulator/exact_sum.hpp>
+#include <tally/accumulator/fixed_sum.hpp>
 #include <tally/accumulator/sum.hpp>
 
 #include <benchmark/benchmark.h>
@@ -18,7 +21,7 @@
 
 namespace {
 
-enum class data { losses, wide, cancelling };
+enum class data { losses, gradients, wide, cancelling };
 
 std::vector<float> make(data kind, std::size_t n) {
     std::mt19937 random(1);
@@ -27,6 +30,7 @@ std::vector<float> make(data kind, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         switch (kind) {
         case data::losses: x[i] = uniform(random); break;
+        case data::gradients: x[i] = std::ldexp(uniform(random) - 2.0F, -static_cast<int>(random() % 60)); break;
         case data::cancelling: x[i] = (i % 2 == 0 ? 1.0F : -1.0F) * 3e38F; break;
         case data::wide:
             do {
@@ -53,9 +57,27 @@ double exact(std::vector<float> const& x) {
     sum.deposit_block(x.data(), x.size());
     return sum.value();
 }
+double exact_in_tiles(std::vector<float> const& x) {
+    tally::exact_sum<float> sum;
+    constexpr std::size_t tile = 512;
+    for (std::size_t i = 0; i < x.size(); i += tile) { // sizes are powers of two
+        sum.deposit_block(x.data() + i, tile);
+    }
+    return sum.value();
+}
 double exact_squares(std::vector<float> const& x) {
     tally::exact_sum<tally::product<float>> sum;
     sum.deposit_block(x.data(), x.data(), x.size());
+    return sum.value();
+}
+double fixed(std::vector<float> const& x) {
+    tally::fixed_sum<-24> sum;
+    sum.deposit_block(x.data(), x.size());
+    return sum.value();
+}
+double compensated(std::vector<float> const& x) {
+    tally::compensated_sum<> sum;
+    sum.deposit_block(x.data(), x.size());
     return sum.value();
 }
 double in_double(std::vector<float> const& x) {
@@ -90,9 +112,16 @@ TALLY_MEASURE(double_losses, losses, in_double);
 TALLY_MEASURE(long_double_losses, losses, in_long_double);
 TALLY_MEASURE(neumaier_losses, losses, neumaier);
 TALLY_MEASURE(exact_losses, losses, exact);
+TALLY_MEASURE(exact_gradients, gradients, exact);
 TALLY_MEASURE(exact_wide, wide, exact);
 TALLY_MEASURE(exact_cancelling, cancelling, exact);
+TALLY_MEASURE(exact_in_tiles_losses, losses, exact_in_tiles);
+TALLY_MEASURE(exact_in_tiles_gradients, gradients, exact_in_tiles);
 TALLY_MEASURE(exact_squares_losses, losses, exact_squares);
+TALLY_MEASURE(exact_squares_gradients, gradients, exact_squares);
+TALLY_MEASURE(exact_squares_wide, wide, exact_squares);
+TALLY_MEASURE(compensated_losses, losses, compensated);
+TALLY_MEASURE(fixed_losses, losses, fixed);
 
 } // namespace
 

@@ -119,6 +119,8 @@ std::vector<sample_set> all_samples(std::size_t n) {
         make_samples("random bits", n, [&](std::size_t, generator& g) { return random_bits(g); }),
         make_samples("rare misfits", n,
                      [&](std::size_t, generator& g) { return g() % 3000 == 0 ? random_bits(g) : normal(g); }),
+        make_samples("just below two", n, // sums as large as a tile's can be, in all bits
+                     [&](std::size_t, generator& g) { return 0x1.fffp0F + std::ldexp(float(g() % 2048), -23); }),
         make_samples("powers of two", n,
                      [&](std::size_t i, generator&) { return std::ldexp(1.0F, int(i % 277) - 149); }),
         make_samples("near the top of a digit", n,
@@ -329,7 +331,7 @@ TEST_CASE("exact_sum: doubles of every exponent") {
     constexpr std::size_t words = 70;
     std::mt19937_64 random{5};
     std::normal_distribution<double> normal;
-    for (int const kind : {0, 1, 2, 3}) {
+    for (int const kind : {0, 1, 2, 3, 4, 5, 6}) {
         CAPTURE(kind);
         std::vector<double> x(2600);
         for (auto& each : x) {
@@ -337,6 +339,9 @@ TEST_CASE("exact_sum: doubles of every exponent") {
                 each = kind == 0   ? normal(random)
                        : kind == 1 ? std::bit_cast<double>(random())
                        : kind == 2 ? std::bit_cast<double>(random() & 0x800f'ffff'ffff'ffffU)
+                       : kind == 3 ? std::ldexp(normal(random), -static_cast<int>(random() % 300)) // several splits
+                       : kind == 4 ? std::ldexp(normal(random), -900 - static_cast<int>(random() % 170))
+                       : kind == 5 ? std::ldexp(normal(random), 950 + static_cast<int>(random() % 60))
                                    : (random() % 2 == 0 ? 1.0 : -1.0) * std::numeric_limits<double>::max();
             } while (!std::isfinite(each));
         }
@@ -351,6 +356,20 @@ TEST_CASE("exact_sum: doubles of every exponent") {
         CHECK(same_bits(sum.value(), to_nearest<double>(expected, -1074)));
         CHECK(same_bits(sum.rounded_to<float>(), to_nearest<float>(expected, -1074)));
     }
+}
+
+TEST_CASE("exact_sum: what a split leaves can be as large as it can be, and as long") {
+    // One number in 64 sets the digit at which a tile of 256 numbers a lane is split, 2^-44; the others are just below half
+    // of that, with all bits in use, so that they are split again, and their upper parts add up to 53 bits.
+    std::mt19937_64 random{8};
+    std::vector<double> x(6000);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] =
+            i % 64 == 5 ? 1.9 : std::ldexp(1.0 - std::ldexp(static_cast<double>(random() % 1'000'000 + 1), -53), -45);
+    }
+    exact_sum<double> block;
+    block.deposit_block(x.data(), x.size());
+    CHECK((block == one_by_one<exact_sum<double>>(x.data(), x.size())));
 }
 
 TEST_CASE("exact_sum: every half and every bfloat16") {

@@ -10,10 +10,14 @@
 #include <tally/cuda.hpp>
 #include <tally/nccl.hpp>
 
+#include <doctest/doctest.h>
+
+#include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <vector>
 
+using namespace std::chrono_literals;
 using namespace tally::literals;
 using namespace tally::testing;
 
@@ -34,78 +38,96 @@ std::vector<float> numbers_of(int rank, unsigned seed) {
     return x;
 }
 
+/// The states behind results or combined results.
 template <class Results>
-std::vector<double> values_of(Results const& results) {
-    std::vector<double> values;
-    results.for_each([&](auto, auto const& value) { values.push_back(static_cast<double>(value.as_double())); });
-    values.push_back(static_cast<double>(results.samples()));
-    return values;
+std::vector<std::byte> bytes_of(Results const& results) {
+    return tally::snapshot(results);
+}
+
+/// Trackers of both engines, updated with what replica `rank` has seen.
+tally::host::tracker<evaluation> on_host(int rank) {
+    tally::host::tracker<evaluation> tracker;
+    tracker.update(tally::predictions(numbers_of(rank, 1)), tally::targets(numbers_of(rank, 9)));
+    return tracker;
+}
+struct on_device {
+    explicit on_device(int rank) : predictions(numbers_of(rank, 1)), targets(numbers_of(rank, 9)) {
+        tracker.update(tally::predictions(predictions.data(), predictions.size()),
+                       tally::targets(targets.data(), targets.size()));
+    }
+
+    device_array<float> predictions;
+    device_array<float> targets;
+    tally::cuda::tracker<evaluation> tracker;
+};
+
+/// Calls of NCCL that move data.
+unsigned long long collectives() {
+    unsigned long long calls = 0;
+    for (auto const* name : {"AllReduce", "AllGather", "Reduce", "Broadcast", "Gather", "Send", "Recv"}) {
+        calls += counted(name, "nccl_calls");
+    }
+    return calls;
 }
 
 } // namespace
 
-TEST_CASE("host trackers combined over NCCL: the bits that threads give") {
+TEST_CASE("host trackers combined over NCCL: the states that threads give, bit by bit") {
     for (auto const size : group_sizes()) {
         CAPTURE(size);
-        auto const expected = tally::replicas{size}.run([](tally::thread_communicator& comm) {
-            tally::host::tracker<evaluation> tracker;
-            tracker.update(tally::predictions(numbers_of(comm.rank(), 1)), tally::targets(numbers_of(comm.rank(), 9)));
-            return values_of(tracker.combine(comm));
-        });
+        auto const expected = tally::replicas{size}.run(
+            [](tally::thread_communicator& comm) { return bytes_of(on_host(comm.rank()).combine(comm)); });
         auto group = make_group(size);
         on_group(group, [&](tally::nccl_communicator& comm) {
-            tally::host::tracker<evaluation> tracker;
-            tracker.update(tally::predictions(numbers_of(comm.rank(), 1)), tally::targets(numbers_of(comm.rank(), 9)));
+            auto const tracker = on_host(comm.rank());
             for (int twice = 0; twice < 2; ++twice) {
                 auto const all = tracker.combine(comm.staged());
                 CHECK(all.replicas() == size);
-                CHECK(std::memcmp(values_of(all).data(), expected[0].data(),
-                                  expected[0].size() * sizeof(double)) == 0); // NaN too
+                CHECK(bytes_of(all) == expected[0]);
             }
         });
     }
 }
 
-TEST_CASE("device trackers combined over NCCL: the bits that threads give") {
+TEST_CASE("device trackers combined over NCCL: the states that threads give, bit by bit") {
     for (auto const size : group_sizes()) {
         CAPTURE(size);
-        auto const on_each = [](auto& comm) {
-            auto const p = numbers_of(comm.rank(), 1);
-            auto const t = numbers_of(comm.rank(), 9);
-            device_array<float> const predictions(p);
-            device_array<float> const targets(t);
-            tally::cuda::tracker<evaluation> tracker;
-            tracker.update(tally::predictions(predictions.data(), p.size()), tally::targets(targets.data(), t.size()));
-            return values_of(tracker.combine(comm));
-        };
-        auto const expected =
-            tally::replicas{size}.run([&](tally::thread_communicator& comm) { return on_each(comm); });
+        auto const expected = tally::replicas{size}.run(
+            [](tally::thread_communicator& comm) { return bytes_of(on_device(comm.rank()).tracker.combine(comm)); });
         auto group = make_group(size);
         on_group(group, [&](tally::nccl_communicator& comm) {
-            auto const all = on_each(comm.staged());
-            CHECK(std::memcmp(all.data(), expected[0].data(), all.size() * sizeof(double)) == 0);
+            on_device const own(comm.rank());
+            for (int twice = 0; twice < 2; ++twice) {
+                CHECK(bytes_of(own.tracker.combine(comm.staged())) == expected[0]);
+            }
         });
     }
 }
 
-TEST_CASE("a combine over NCCL is one group of at most three calls" * doctest::test_suite("plain")) {
+TEST_CASE("a combine over NCCL is one group of three calls on each replica, for sums, maxima and bytes" *
+          doctest::test_suite("plain")) {
     TALLY_NEEDS_COUNTERS();
     auto const size = group_sizes().back();
+    auto const replicas = static_cast<unsigned long long>(size);
     auto group = make_group(size);
+    std::vector<std::optional<on_device>> own(group.size());
+    auto const host = [](tally::nccl_communicator& comm) { (void)on_host(comm.rank()).combine(comm.staged()); };
+    auto const device = [&](tally::nccl_communicator& comm) {
+        (void)own[static_cast<std::size_t>(comm.rank())]->tracker.combine(comm.staged());
+    };
     on_group(group, [&](tally::nccl_communicator& comm) { // compares the layouts, once
-        tally::host::tracker<tally::confusion_matrix<100>> tracker;
-        (void)tracker.combine(comm.staged());
+        own[static_cast<std::size_t>(comm.rank())].emplace(comm.rank());
+        host(comm);
+        device(comm);
     });
-    count_from_here();
-    on_group(group, [&](tally::nccl_communicator& comm) {
-        tally::host::tracker<tally::confusion_matrix<100>> tracker;
-        (void)tracker.combine(comm.staged());
-    });
-    auto const calls = counted("allreduce", "nccl_calls") + counted("allgather", "nccl_calls") +
-                       counted("AllReduce", "nccl_calls") + counted("AllGather", "nccl_calls") +
-                       counted("ncclAllReduce", "nccl_calls") + counted("ncclAllGather", "nccl_calls");
-    CHECK(calls > 0);
-    CHECK(calls <= 3 * static_cast<unsigned long long>(size));
+    auto const check = [&](auto combine) {
+        count_from_here();
+        on_group(group, combine);
+        CHECK(counted("group", "nccl_calls") == replicas);
+        CHECK(collectives() == 3 * replicas);
+    };
+    check(host);
+    check(device);
 }
 
 TEST_CASE("replicas with different collections all get layout_mismatch, and go on") {
@@ -127,28 +149,52 @@ TEST_CASE("replicas with different collections all get layout_mismatch, and go o
     });
 }
 
-TEST_CASE("a replica that never comes ends a combine at the deadline; the local state is intact" *
+TEST_CASE("a replica that never comes ends a combine at the deadline; local states are intact, destructors don't wait" *
           doctest::test_suite("plain")) {
     auto const size = group_sizes().back();
     if (size < 2) {
         MESSAGE("skipped: needs two devices");
         return;
     }
-    auto group = make_group(size);
-    on_group(group, [&](tally::nccl_communicator& comm) {
-        comm.set_deadline(std::chrono::milliseconds{700});
+    std::optional group{make_group(size)};
+    on_group(*group, [&](tally::nccl_communicator& comm) {
+        comm.set_deadline(700ms);
         if (comm.rank() == 1) {
             return; // never combines
         }
-        std::vector<float> const values{1.0F, 3.0F};
-        device_array<float> const input(values);
-        tally::cuda::tracker<tally::mean<>> tracker;
-        tracker.update(tally::values(input.data(), values.size()));
+        auto const host = on_host(2);
+        on_device const device(2);
+        auto const host_before = bytes_of(host.finalize());
+        auto const device_before = bytes_of(device.tracker.finalize());
+        stopwatch const watch;
+        CHECK_THROWS_AS((void)device.tracker.combine(comm.staged()), tally::replica_lost);
+        CHECK(watch.elapsed() < 5s);
+        CHECK_THROWS_AS((void)host.combine(comm.staged()), tally::replica_lost); // at once
+        CHECK(watch.elapsed() < 5s);
+        CHECK(bytes_of(host.finalize()) == host_before);
+        CHECK(bytes_of(device.tracker.finalize()) == device_before);
+        tally::self_communicator alone;
+        CHECK(device.tracker.combine(alone).samples() == 1400);
+    });
+    stopwatch const watch;
+    group.reset();
+    CHECK(watch.elapsed() < 5s);
+}
+
+TEST_CASE("fault: a replica that dies in a combine of host memory ends it for the others within the deadline" *
+          doctest::skip()) {
+    auto const size = group_sizes().back();
+    REQUIRE(size > 1);
+    auto group = make_group(size);
+    on_group(group, [&](tally::nccl_communicator& comm) {
+        auto const tracker = on_host(comm.rank() + 1);
+        auto const before = bytes_of(tracker.finalize());
+        comm.set_deadline(1s);
         stopwatch const watch;
         CHECK_THROWS_AS((void)tracker.combine(comm.staged()), tally::replica_lost);
-        CHECK(watch.elapsed() < std::chrono::seconds{30});
-        CHECK(tracker.finalize().value() == 2.0);
-        tally::self_communicator alone;
-        CHECK(tracker.combine(alone).value() == 2.0);
+        CHECK(watch.elapsed() < 5s);
+        CHECK(bytes_of(tracker.finalize()) == before);
     });
+    auto fresh = make_group(size);
+    on_group(fresh, [](tally::nccl_communicator& comm) { CHECK(works(comm)); });
 }

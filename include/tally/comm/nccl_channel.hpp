@@ -257,8 +257,8 @@ private:
     void check_call(pending_call const& each) const {
         auto const& call = each.call;
         if (call.root && (*call.root < 0 || *call.root >= size_)) {
-            throw configuration_error("the root of " + call.text() + " is outside a group of " +
-                                      std::to_string(size_) + " replicas");
+            throw configuration_error("the root of " + call.text() + " is outside a group of " + std::to_string(size_) +
+                                      " replicas");
         }
         if (call.misfit) {
             throw shape_error("replica " + std::to_string(rank()) + " called " + call.text() +

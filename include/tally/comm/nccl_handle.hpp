@@ -30,9 +30,9 @@ using nccl_memory = std::vector<std::shared_ptr<void const>>;
 
 /// NCCL's name of a result and its text, with what it last complained about, if anything.
 inline std::string nccl_text(ncclResult_t result, ncclComm_t comm) {
-    static constexpr char const* names[] = {"ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError",
-                                            "ncclInternalError",   "ncclInvalidArgument",    "ncclInvalidUsage",
-                                            "ncclRemoteError",     "ncclInProgress"};
+    static constexpr char const* names[] = {"ncclSuccess",       "ncclUnhandledCudaError", "ncclSystemError",
+                                            "ncclInternalError", "ncclInvalidArgument",    "ncclInvalidUsage",
+                                            "ncclRemoteError",   "ncclInProgress"};
     auto const number = static_cast<int>(result);
     auto text = std::string(ncclGetErrorString(result)) + " (" +
                 (number >= 0 && number < 8 ? names[number] : ("ncclResult " + std::to_string(number)).c_str()) + ")";

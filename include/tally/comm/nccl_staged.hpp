@@ -19,7 +19,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -109,8 +108,8 @@ private:
             if (gathers_here(batch[i])) {
                 std::copy_n(memory_->pinned.data() + places_[i].gathered, batch[i].all.size(), batch[i].all.begin());
             } else if (batch[i].what != kind::gather && batch[i].call.received_by(rank())) {
-                std::memcpy(batch[i].words.data(), memory_->pinned.data() + places_[i].given,
-                            batch[i].words.size_bytes());
+                auto const words = std::as_writable_bytes(batch[i].words);
+                std::copy_n(memory_->pinned.data() + places_[i].given, words.size(), words.begin());
             }
         }
     }

@@ -171,12 +171,11 @@ auto start_exchange(cudaStream_t stream, std::shared_ptr<Resident> const& reside
     channel->mark(block->mark, {memory, block, resident});
 
     // Pinned memory is not freed by who drops the handle last either.
-    std::shared_ptr<typename memory_type::block> const held{
-        block.get(), [block, channel](auto*) mutable {
-            if (block.use_count() == 1) {
-                channel->entrust(std::move(block));
-            }
-        }};
+    std::shared_ptr<typename memory_type::block> const held{block.get(), [block, channel](auto*) mutable {
+                                                                if (block.use_count() == 1) {
+                                                                    channel->entrust(std::move(block));
+                                                                }
+                                                            }};
     auto ready = [channel, held] { return channel->ready(*held->mark); };
     auto get = [channel, held, blank, lanes, hash, replicas, receives, maxes = memory->maxes_in_results(),
                 bytes = memory->bytes_in_results(), deadline = communicator.deadline(),

@@ -10,6 +10,7 @@
 #include <tally/accumulator/exact_sum.hpp>
 #include <tally/core/decomposed.hpp>
 #include <tally/core/exact_range.hpp>
+#include <tally/core/parts.hpp>
 #include <tally/cuda/thread_part.cuh>
 
 #include <cstddef>

@@ -133,6 +133,13 @@ inline void take_lanes(float_environment const& environment, Acc& acc, double co
     }
 }
 
+template <class Acc, class Source>
+inline void take_one_by_one(Acc& acc, Source const& source, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        acc.template add<53>(decompose(source[i]));
+    }
+}
+
 /// Adds a tile of floats if their sum is exact in double.
 template <class Acc, class Source>
 inline bool take_if_exact(float_environment const& environment, Acc& acc, Source const& source, std::size_t n) {
@@ -146,19 +153,16 @@ inline bool take_if_exact(float_environment const& environment, Acc& acc, Source
     return false;
 }
 
-/// Adds a tile of numbers below 2^bound in size: each is split at a digit so high that the upper parts add up exactly in
-/// any order; the flag tells whether the lower parts do.
+/// Splits numbers below 2^bound in size at a digit so high that the upper parts add up exactly in any order. Adds those to
+/// acc and leaves the lower parts, which are below 2^(bound - split_step), in `lower`.
 template <class Acc, class Source>
-inline bool take_split(float_environment const& environment, Acc& acc, Source const& source, std::size_t n, int bound) {
-    if (bound > 1000 || bound < -1000) {
-        return false; // the constant below leaves the range
-    }
+inline void take_upper_parts(float_environment const& environment, Acc& acc, Source const& source, std::size_t n,
+                             int bound, double* lower) {
     // Adding and subtracting 1.5 * 2^(bound + 8 - 1) rounds to a multiple of 2^(bound + 8 - 53): 256 such numbers below
     // 2^bound have an exact sum.
     auto const constant =
         bit_cast<double>((static_cast<std::uint64_t>(bound + exact_tile_bits - 1 + 1023) << 52) | 0x8'0000'0000'0000U);
     exact_lanes upper[4] = {};
-    alignas(exact_lanes) double lower[exact_tile + exact_width];
     for_each_vector(
         source, n, [&](auto k, std::size_t i, exact_lanes const& v) __attribute__((always_inline)) {
             exact_lanes high = v + constant;
@@ -172,19 +176,47 @@ inline bool take_split(float_environment const& environment, Acc& acc, Source co
     upper[0] += upper[1];
     upper[2] += upper[3];
     upper[0] += upper[2];
-    double high_sums[exact_width];
-    std::memcpy(high_sums, &upper[0], sizeof(high_sums));
-    static_cast<void>(environment.exact(high_sums)); // computed before the flag is cleared
+    double sums[exact_width];
+    std::memcpy(sums, &upper[0], sizeof(sums));
+    static_cast<void>(environment.exact(sums)); // computed before the flag, which the split has raised, is cleared
     environment.clear();
-    double low_sums[exact_width];
-    bool const exact = sum_lanes(environment, number_source<double>{opaque(lower)}, n, low_sums);
-    if (exact && all_finite(high_sums) && all_finite(low_sums)) {
-        take_lanes(environment, acc, high_sums);
-        take_lanes(environment, acc, low_sums);
-        return true;
+    take_lanes(environment, acc, sums);
+    environment.clear();
+}
+
+// Splits that are enough for all floats and all products of floats; doubles may need more.
+inline constexpr int splits_of_floats = 7;
+inline constexpr int splits_of_products = 13;
+
+/// Adds a tile of finite numbers below 2^bound: splits them until the flag says that the lower parts have an exact sum.
+/// Gives the number of splits, which is above `most_splits` if they were not enough and the rest has gone one by one.
+template <class Acc, class Source>
+inline int take_split(float_environment const& environment, Acc& acc, Source const& source, std::size_t n, int bound,
+                      int most_splits) {
+    constexpr int split_step = 53 - exact_tile_bits + 1;
+    auto const in_range = [](int b) { return b <= 1000 && b >= -1000; }; // of the constant
+    if (!in_range(bound)) {
+        take_one_by_one(acc, source, n);
+        return most_splits + 1;
     }
-    environment.clear();
-    return false;
+    alignas(exact_lanes) double lower[exact_tile + exact_width];
+    take_upper_parts(environment, acc, source, n, bound, lower);
+    number_source<double> const rest{opaque(lower)};
+    for (int split = 1;; ++split) {
+        double sums[exact_width];
+        if (sum_lanes(environment, rest, n, sums)) {
+            take_lanes(environment, acc, sums);
+            environment.clear();
+            return split;
+        }
+        environment.clear();
+        bound -= split_step;
+        if (split == most_splits || !in_range(bound)) {
+            take_one_by_one(acc, rest, n);
+            return most_splits + 1;
+        }
+        take_upper_parts(environment, acc, rest, n, bound, lower);
+    }
 }
 
 /// An exponent b so that |x[i]| < 2^b for all i, if all are finite.
@@ -212,8 +244,8 @@ inline std::optional<int> bound_of(X const* x, std::size_t n) {
     for (auto const one : each) {
         greatest = one > greatest ? one : greatest;
     }
-    for (; i < n; ++i) {
-        auto const one = bit_cast<word>(x[i]) & magnitude;
+    for (auto const* rest = x + i; rest != x + n; ++rest) {
+        auto const one = bit_cast<word>(*rest) & magnitude;
         greatest = one > greatest ? one : greatest;
     }
     auto const exponent = static_cast<int>(greatest >> (precision - 1));
@@ -255,7 +287,7 @@ public:
     }
 
 private:
-    static constexpr int longest_pause = 31; // tiles
+    static constexpr int longest_pause = 63; // tiles
     int wait_ = 0;
     int pause_ = 0;
 };
@@ -266,98 +298,115 @@ struct method_trials {
     method_trial split;
 };
 
-/// A tile of floats or doubles, by vectors if one of the methods is exact for it.
+/// A tile of floats or doubles. False if it hasn't been taken. A split that took more than `good_splits` is not tried again
+/// soon.
 template <class Acc, class X>
 inline bool take_vectors(float_environment const& environment, Acc& acc, X const* x, std::size_t n,
-                         method_trials& trials) {
+                         method_trials& trials, int good_splits) {
     if constexpr (std::is_same_v<X, float>) {
         if (trials.plain.due() && trials.plain.report(take_if_exact(environment, acc, number_source<X>{x}, n))) {
             return true;
         }
     }
     if (trials.split.due()) {
-        auto const bound = bound_of(x, n);
-        return trials.split.report(bound && take_split(environment, acc, number_source<X>{x}, n, *bound));
+        if (auto const bound = bound_of(x, n)) {
+            int const splits = take_split(environment, acc, number_source<X>{x}, n, *bound, splits_of_floats);
+            trials.split.report(splits <= good_splits);
+            return true;
+        }
     }
     return false;
 }
 
-/// Floats of any exponents, one after the other. The table is made when it is first needed.
-template <class Acc>
-inline void take_by_table(Acc& acc, std::optional<exponent_table>& table, float const* x, std::size_t n) {
-    if (!table) {
-        table.emplace();
-    } else if (table->full(n)) {
-        table->flush(acc);
-    }
-    table->deposit(x, n);
-    if (!bound_of(x, n)) {
-        acc.add(count_specials(x, n));
+/// All tiles of a block; those that no vector method takes go to take_slowly(tile, size).
+template <class Acc, class X, class F>
+inline void take_tiles(Acc& acc, X const* x, std::size_t n, int good_splits, F&& take_slowly) {
+    bool const trusted = flag_works();
+    float_environment const environment;
+    method_trials trials;
+    for (std::size_t first = 0; first < n; first += exact_tile) {
+        auto const size = n - first < exact_tile ? n - first : exact_tile;
+        auto const* const tile = opaque(x + first);
+        if (!trusted || !take_vectors(environment, acc, tile, size, trials, good_splits)) {
+            take_slowly(tile, size);
+        }
     }
 }
 
-template <class Acc, class X>
-inline void deposit_exactly(Acc& acc, X const* x, std::size_t n) {
-    if constexpr (std::is_same_v<X, float> || std::is_same_v<X, double>) {
-        float_environment const environment;
-        bool const trusted = flag_works(environment);
-        bool const with_table = std::is_same_v<X, float> && n >= 4096;
-        std::optional<exponent_table> table;
-        method_trials trials;
-        for (std::size_t first = 0; first < n; first += exact_tile) {
-            auto const size = n - first < exact_tile ? n - first : exact_tile;
-            auto const* const tile = opaque(x + first);
-            if (trusted && take_vectors(environment, acc, tile, size, trials)) {
-                continue;
-            }
-            if constexpr (std::is_same_v<X, float>) {
-                if (with_table) {
-                    take_by_table(acc, table, tile, size);
-                    continue;
-                }
-            }
-            for (std::size_t i = 0; i < size; ++i) {
-                acc.deposit(tile[i]);
-            }
-        }
-        if (table) {
+/// A long block of floats. The table takes any exponents, for about the cost of a single split.
+template <class Acc>
+inline void deposit_long(Acc& acc, float const* x, std::size_t n) {
+    std::optional<exponent_table> table; // made when it is first needed
+    take_tiles(acc, x, n, 1, [&](float const* tile, std::size_t size) {
+        if (!table) {
+            table.emplace();
+        } else if (table->full(size)) {
             table->flush(acc);
         }
-    } else {
-        for (std::size_t i = 0; i < n; ++i) {
-            acc.deposit(x[i]);
+        table->deposit(tile, size);
+        if (!bound_of(tile, size)) {
+            acc.add(count_specials(tile, size));
+        }
+    });
+    if (table) {
+        table->flush(acc);
+    }
+}
+
+inline constexpr std::size_t vectors_pay_from = 24;
+inline constexpr std::size_t table_pays_from = 4096;
+
+template <class Acc, class X>
+inline void deposit_exactly(Acc& acc, X const* x, std::size_t n) {
+    auto const one_by_one = [&acc](X const* from, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) {
+            acc.deposit(from[i]);
+        }
+    };
+    if constexpr (std::is_same_v<X, float> || std::is_same_v<X, double>) {
+        if constexpr (std::is_same_v<X, float>) {
+            if (n >= table_pays_from) {
+                deposit_long(acc, x, n);
+                return;
+            }
+        }
+        if (n >= vectors_pay_from) {
+            take_tiles(acc, x, n, splits_of_floats, one_by_one);
+            return;
         }
     }
+    one_by_one(x, n);
 }
 
 template <class Acc, class X, class W>
 inline void deposit_exactly(Acc& acc, X const* x, W const* w, std::size_t n) {
-    if constexpr (std::is_same_v<X, float> && std::is_same_v<W, float>) {
-        float_environment const environment;
-        bool const trusted = flag_works(environment);
-        method_trial trial;
-        for (std::size_t first = 0; first < n; first += exact_tile) {
-            auto const size = n - first < exact_tile ? n - first : exact_tile;
-            auto const* const tile = opaque(x + first);
-            auto const* const weights = opaque(w + first);
-            if (trusted && trial.due()) {
-                auto const x_bound = bound_of(tile, size);
-                auto const w_bound = weights == tile ? x_bound : bound_of(weights, size);
-                if (trial.report(
-                        x_bound && w_bound &&
-                        take_split(environment, acc, product_source{tile, weights}, size, *x_bound + *w_bound))) {
-                    continue;
-                }
-            }
-            for (std::size_t i = 0; i < size; ++i) {
-                acc.deposit(tile[i], weights[i]);
-            }
-        }
-    } else {
-        for (std::size_t i = 0; i < n; ++i) {
+    auto const one_by_one = [&](std::size_t begin, std::size_t size) {
+        for (std::size_t i = begin; i < begin + size; ++i) {
             acc.deposit(x[i], w[i]);
         }
+    };
+    if constexpr (std::is_same_v<X, float> && std::is_same_v<W, float>) {
+        if (n >= vectors_pay_from && flag_works()) {
+            float_environment const environment;
+            method_trial trial;
+            for (std::size_t first = 0; first < n; first += exact_tile) {
+                auto const size = n - first < exact_tile ? n - first : exact_tile;
+                auto const* const tile = opaque(x + first);
+                auto const* const weights = opaque(w + first);
+                auto const x_bound = trial.due() ? bound_of(tile, size) : std::nullopt;
+                auto const w_bound = weights == tile ? x_bound : x_bound ? bound_of(weights, size) : std::nullopt;
+                if (x_bound && w_bound) {
+                    int const splits = take_split(environment, acc, product_source{tile, weights}, size,
+                                                  *x_bound + *w_bound, splits_of_products);
+                    trial.report(splits <= splits_of_products);
+                } else {
+                    one_by_one(first, size);
+                }
+            }
+            return;
+        }
     }
+    one_by_one(0, n);
 }
 
 } // inline namespace

@@ -97,18 +97,20 @@ template <class Vector>
 #endif
 }
 
-/// False where the flag is not to be trusted: an emulator that doesn't keep it (Valgrind), and excess precision.
-[[nodiscard]] inline bool flag_works(float_environment const& environment) {
+/// False where the flag is not to be trusted: an emulator that doesn't keep it (Valgrind), and excess precision. A property
+/// of the processor, so it is found out once.
+[[nodiscard]] inline bool flag_works() {
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0
-    static_cast<void>(environment);
     return false;
 #else
-    double const operands[2] = {1.0, 0x1p-60};
-    double const* const probe = opaque(operands);
-    double const sum[1] = {probe[0] + probe[1]};
-    bool const raised = !environment.exact(sum);
-    environment.clear();
-    return raised;
+    static bool const works = [] {
+        float_environment const environment;
+        double const operands[2] = {1.0, 0x1p-60};
+        double const* const probe = opaque(operands);
+        double const sum[1] = {probe[0] + probe[1]};
+        return !environment.exact(sum);
+    }();
+    return works;
 #endif
 }
 
