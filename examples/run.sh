@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The tally authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the examples into build/examples and runs the main one, examples/digits, with the arguments given.
+# Builds the examples into build/examples and runs the main one, examples/digits, with the arguments given. Without one
+# that names a folder it logs to build/digits-log; the last two lines say where the log is and how to look at it.
 # Installs what is missing (Debian, Ubuntu). Says nothing of its own where all goes well, but for a line on a terminal
 # before the first build, which takes a while.
 set -eu
@@ -34,4 +35,8 @@ mkdir -p "$root/build"
     fi
 ) >&2
 
+case " $* " in
+*' --log'* | *' --output'* | *' --resume'* | *' --help '* | *' -h '*) ;;
+*) set -- "$@" --log "$root/build/digits-log" ;;
+esac
 exec "$root/build/examples/examples/digits" "$@"

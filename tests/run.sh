@@ -4,7 +4,7 @@
 
 # Usage: sh tests/run.sh [--quick] [--only STAGE] [--with-cuda]
 # Installs what is missing (Debian, Ubuntu), then builds and tests in stages, one line each:
-#   host   the default compiler, optimised
+#   host   the default compiler, optimised; brings TensorBoard from wheels into build/tensorboard, to read our logs
 #   asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, without the tests labelled slow
 #   clang  the second compiler
 #   fuzz   the fuzzers, 60 seconds in all
@@ -52,6 +52,7 @@ cd "$root"
 mkdir -p build
 . cmake/setup.sh
 . cmake/cuda.sh
+. cmake/tensorboard.sh
 setup_log=build/setup.log
 : >"$setup_log"
 
@@ -290,6 +291,7 @@ jobs=$(tally_jobs)
 
 if wanted host; then
     started=$(now)
+    tally_fetch_tensorboard "$setup_log" || skip host "the tests with TensorBoard: $tally_tensorboard_why"
     if build host host; then
         run_tests host host "$(version "${CXX:-g++}"), optimised"
     fi

@@ -3,8 +3,6 @@
 
 #include "device.hpp"
 
-#include "evaluation.hpp"
-
 #include <tally/cuda.hpp>
 
 #include <cstddef>
@@ -67,7 +65,7 @@ void device_evaluator::update(std::span<float const> logits, std::span<std::int3
                                     implementation_->labels.copy(labels, stream));
 }
 
-scores device_evaluator::combine(tally::thread_communicator& comm) const {
+tally::combined<evaluation> device_evaluator::combine(tally::thread_communicator& comm) const {
     return implementation_->metrics.combine(comm);
 }
 

@@ -5,7 +5,7 @@
 // without nvcc takes no_device.cpp instead, in which there is never a device.
 #pragma once
 
-#include "scores.hpp"
+#include "evaluation.hpp"
 
 #include <tally/comm/thread.hpp>
 
@@ -26,7 +26,7 @@ public:
     ~device_evaluator();
 
     void update(std::span<float const> logits, std::span<std::int32_t const> labels);
-    scores combine(tally::thread_communicator& comm) const;
+    tally::combined<evaluation> combine(tally::thread_communicator& comm) const;
 
 private:
     struct implementation;

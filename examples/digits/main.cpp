@@ -11,19 +11,16 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "training.hpp"
+#include "run_log.hpp"
+#include "training_run.hpp"
 
 #include <tally/comm/replicas.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <iostream>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <unistd.h>
 
@@ -31,62 +28,12 @@ namespace digits {
 
 namespace {
 
-template <class Evaluator>
-scores evaluate_with(tally::thread_communicator& comm, network<float> const& model, dataset const& samples) {
-    constexpr std::size_t rows_at_once = 128;
-    range const own = part({0, samples.size()}, comm.size(), comm.rank());
-    Evaluator result;
-    std::vector<float> logits(rows_at_once * num_classes);
-    for (std::size_t begin = own.begin; begin < own.end; begin += rows_at_once) {
-        std::size_t const rows = std::min(rows_at_once, own.end - begin);
-        std::span const own_logits{logits.data(), rows * num_classes};
-        model.forward({samples.pixels.data() + begin * num_pixels, rows * num_pixels}, own_logits);
-        result.update(own_logits, {samples.labels.data() + begin, rows});
-    }
-    return result.combine(comm);
-}
-
-/// A collective: every replica evaluates its part of the samples and all get the scores of the whole. The metrics are
-/// updated on a device if there is one; the network is computed on the host.
-scores evaluate(tally::thread_communicator& comm, network<float> const& model, dataset const& samples) {
+/// A collective. The metrics are updated on a device if there is one.
+tally::combined<evaluation> evaluate(tally::thread_communicator& comm, network<float> const& model,
+                                     dataset const& samples) {
     static bool const on_device = !device_name().empty();
     return on_device ? evaluate_with<device_evaluator>(comm, model, samples)
                      : evaluate_with<evaluator>(comm, model, samples);
-}
-
-struct trained {
-    std::vector<epoch_record> history;
-    network<float> model; ///< which all replicas agree on
-};
-
-/// Trains on all replicas and prints a row per epoch.
-trained train(options const& chosen, split const& samples, terminal out) {
-    trained result{{}, network<float>{chosen.seed}};
-    tally::replicas{chosen.replicas}.run([&](tally::thread_communicator& comm) {
-        using clock = std::chrono::steady_clock;
-        bool const main_replica = comm.rank() == 0; // the only one that prints and keeps the history
-        trainer own{samples.training, chosen.batch, chosen.learning_rate, chosen.seed};
-        progress bar{chosen.epochs, own.batches()};
-        table rows = epoch_table(std::cout, out.colour);
-        if (main_replica) rows.header();
-        for (int epoch = 1; epoch <= chosen.epochs; ++epoch) {
-            auto const start = clock::now();
-            own.epoch(comm, epoch, [&](std::size_t batch) {
-                if (main_replica) bar.show(epoch, batch);
-            });
-            scores const held_out = evaluate(comm, own.model(), samples.held_out);
-            if (!main_replica) continue;
-            std::chrono::duration<double> const elapsed = clock::now() - start;
-            result.history.push_back({epoch, held_out, elapsed.count()});
-            bar.clear();
-            rows.row(epoch_row(result.history.back()));
-        }
-        if (!same_on_all_replicas(comm, own.model().parameters())) {
-            throw std::runtime_error("the replicas ended with different weights");
-        }
-        if (main_replica) result.model = own.model();
-    });
-    return result;
 }
 
 /// Evaluates once more on 1, 2, 3 and 8 replicas: sums, counts and curves must not depend on who saw which sample.
@@ -94,7 +41,7 @@ bool check_replica_counts(network<float> const& model, dataset const& samples, s
     std::size_t different = 0;
     for (int const count : {1, 2, 3, 8}) {
         auto const each = tally::replicas{count}.run(
-            [&](tally::thread_communicator& comm) { return evaluate(comm, model, samples); });
+            [&](tally::thread_communicator& comm) { return scores_of(evaluate(comm, model, samples)); });
         for (scores const& seen : each) different += differences(seen, expected);
     }
     std::cout << "Evaluated again on 1, 2, 3 and 8 replicas: ";
@@ -106,13 +53,15 @@ bool check_replica_counts(network<float> const& model, dataset const& samples, s
     return different == 0;
 }
 
-int run(options const& chosen) {
+int run(options chosen) {
     split samples;
+    run_start start;
     try {
         dataset const all = read_csv(chosen.data);
         if (all.size() < 2) throw dataset_error(chosen.data.string() + ": one sample can't be split, add more");
-        samples = hold_out_a_fifth(all, chosen.seed);
         if (chosen.output) prepare_output(*chosen.output);
+        start = start_run(chosen, all, true);
+        samples = hold_out_a_fifth(all, chosen.seed);
     } catch (std::exception const& error) {
         std::cerr << "digits: " << error.what() << '\n';
         return exit_bad_input;
@@ -123,8 +72,11 @@ int run(options const& chosen) {
               << chosen.replicas << (chosen.replicas == 1 ? " replica" : " replicas") << ", batches of " << chosen.batch
               << ", seed " << chosen.seed << ".\n";
     if (auto const device = device_name(); !device.empty()) std::cout << "Metrics on " << device << ".\n";
+    if (start.from) std::cout << "Goes on after epoch " << start.first_epoch() - 1 << ".\n";
     std::cout << '\n';
-    trained const result = train(chosen, samples, out);
+    auto const of_each = tally::replicas{chosen.replicas}.run(
+        [&](tally::thread_communicator& comm) { return train(comm, chosen, samples, start, out, evaluate); });
+    trained const& result = of_each.front();
     scores const& last = result.history.back().held_out;
     std::cout << "\nHeld-out samples after the last epoch:\n\n";
     print_confusion(std::cout, last.confusion, out.colour);
@@ -136,6 +88,7 @@ int run(options const& chosen) {
         write_reports(*chosen.output, result.history);
         std::cout << "Wrote epochs.csv, confusion.csv and classes.csv to " << chosen.output->string() << ".\n";
     }
+    if (start.folder) print_log_place(std::cout, *start.folder);
     if (!std::cout.flush()) throw std::runtime_error("standard output can't be written");
     return agree ? 0 : exit_failure;
 }

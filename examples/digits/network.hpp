@@ -8,12 +8,21 @@
 
 #include "dataset.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace digits {
+
+/// A part of the array of parameters, and of that of gradients.
+struct layer_place {
+    std::string_view name;
+    std::size_t begin;
+    std::size_t size;
+};
 
 template <class Real>
 class network {
@@ -33,6 +42,14 @@ public:
     /// log(sum exp(logits)) - logits[label]. No rows give zeros. Labels are 0 ... 9.
     void loss_gradients(std::span<Real const> pixels, std::span<std::int32_t const> labels,
                         std::span<Real> gradients) const;
+
+    /// Where each layer's weights and biases are, in the order of the array.
+    static constexpr std::array<layer_place, 4> layers() {
+        return {{{"hidden/weights", 0, hidden_bias},
+                 {"hidden/bias", hidden_bias, num_hidden},
+                 {"output/weights", output_weights, num_hidden * num_classes},
+                 {"output/bias", output_bias, num_classes}}};
+    }
 
     std::span<Real> parameters() { return parameters_; }
     std::span<Real const> parameters() const { return parameters_; }
@@ -57,6 +74,10 @@ public:
 
     /// One step along `gradient_sum / samples`.
     void step(std::span<Real> parameters, std::span<Real const> gradient_sum, std::size_t samples);
+
+    /// What the last step added to the parameters.
+    std::span<Real const> velocity() const { return velocity_; }
+    std::span<Real> velocity() { return velocity_; }
 
 private:
     std::vector<Real> velocity_;

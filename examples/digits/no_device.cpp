@@ -22,6 +22,6 @@ std::string device_name() { return {}; }
 device_evaluator::device_evaluator() { refuse(); }
 device_evaluator::~device_evaluator() = default;
 void device_evaluator::update(std::span<float const>, std::span<std::int32_t const>) { refuse(); }
-scores device_evaluator::combine(tally::thread_communicator&) const { refuse(); }
+tally::combined<evaluation> device_evaluator::combine(tally::thread_communicator&) const { refuse(); }
 
 } // namespace digits

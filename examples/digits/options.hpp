@@ -23,6 +23,8 @@ struct options {
     std::size_t batch = 64; ///< samples of one step, all replicas together
     float learning_rate = 0.1F;
     std::optional<std::filesystem::path> output; ///< folder for the results as files; none are written without it
+    std::optional<std::filesystem::path> log;    ///< folder for the logs of runs; none is written without it
+    std::optional<std::filesystem::path> resume; ///< folder of the run to go on with
     std::filesystem::path data;
 };
 

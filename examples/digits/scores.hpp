@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one evaluation of the network gives: the values that the tables and files show, free of the library's types so
-// that only evaluation.hpp deals with metrics.
+// What one evaluation of the network gives: the values that the tables and files show, free of the
+// library's types.
 #pragma once
 
 #include "dataset.hpp"

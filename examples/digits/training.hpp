@@ -6,11 +6,13 @@
 // and the epoch alone, so any number of replicas sees the same batches.
 #pragma once
 
+#include "checksum.hpp"
 #include "dataset.hpp"
 #include "network.hpp"
 #include "random.hpp"
 
 #include <tally/comm/all_reduce.hpp>
+#include <tally/monitor.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -34,24 +36,36 @@ public:
     template <class Communicator>
     void epoch(Communicator& comm, int index, std::function<void(std::size_t)> const& batch_done);
 
+    /// A collective: what the monitor saw since the last call, over all replicas. Its gradients are those that the
+    /// optimiser applies, of the mean loss of a batch: the same on all replicas, so each counts once.
+    template <class Communicator>
+    auto end_epoch(Communicator& comm) {
+        return monitor_.end_epoch(comm);
+    }
+
     network<float> const& model() const { return model_; }
+    std::span<float const> velocity() const { return optimizer_.velocity(); }
+
+    /// Takes over what another trainer had between two epochs.
+    void go_on(std::span<float const> weights, std::span<float const> velocity);
 
 private:
+    void observe_gradients(std::size_t samples);
+    void observe_updates();
+
     dataset const* training_;
     std::size_t batch_;
     std::uint64_t seed_;
     network<float> model_;
     momentum_descent<float> optimizer_;
     std::vector<float> gradients_;
+    tally::host::gradient_monitor<tally::replicated> monitor_;
 };
-
-/// FNV-1a over the bits of the weights.
-std::uint64_t checksum(std::span<float const> weights);
 
 /// A collective: true if all replicas hold the same bits. Compares a checksum of 64 bits.
 template <class Communicator>
 bool same_on_all_replicas(Communicator& comm, std::span<float const> weights) {
-    std::uint64_t const mine = checksum(weights);
+    std::uint64_t const mine = checksum(std::as_bytes(weights));
     std::vector<std::uint64_t> all(static_cast<std::size_t>(comm.size()));
     comm.all_gather(std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all}));
     return std::all_of(all.begin(), all.end(), [mine](std::uint64_t other) { return other == mine; });
@@ -72,7 +86,9 @@ void trainer::epoch(Communicator& comm, int index, std::function<void(std::size_
         // The sum, not the mean, of the own part: parts differ in size, and a mean of means would weight them wrongly.
         model_.loss_gradients(mine.pixels, mine.labels, gradients_);
         tally::all_reduce(comm, std::span<float>{gradients_}, tally::op::sum{});
+        observe_gradients(whole.size());
         optimizer_.step(model_.parameters(), gradients_, whole.size());
+        observe_updates();
         batch_done(done + 1);
     }
 }

@@ -9,19 +9,16 @@
 #include "digits/options.hpp"
 #include "digits/progress.hpp"
 #include "digits/report.hpp"
-#include "digits/training.hpp"
+#include "digits/run_log.hpp"
+#include "digits/training_run.hpp"
 
 #include <tally/mpi.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <iostream>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <unistd.h>
 
@@ -29,61 +26,24 @@ namespace digits {
 
 namespace {
 
-/// A collective: every replica evaluates its part of the samples and all get the scores of the whole.
-scores evaluate(tally::mpi_communicator& comm, network<float> const& model, dataset const& samples) {
-    constexpr std::size_t rows_at_once = 128;
-    range const own = part({0, samples.size()}, comm.size(), comm.rank());
-    evaluator result;
-    std::vector<float> logits(rows_at_once * num_classes);
-    for (std::size_t begin = own.begin; begin < own.end; begin += rows_at_once) {
-        std::size_t const rows = std::min(rows_at_once, own.end - begin);
-        std::span const own_logits{logits.data(), rows * num_classes};
-        model.forward({samples.pixels.data() + begin * num_pixels, rows * num_pixels}, own_logits);
-        result.update(own_logits, {samples.labels.data() + begin, rows});
-    }
-    return result.combine(comm);
-}
-
-/// Trains on all replicas; the first one prints a row per epoch.
-std::vector<epoch_record> train(tally::mpi_communicator& comm, options const& chosen, split const& samples,
-                                terminal out) {
-    using clock = std::chrono::steady_clock;
-    bool const main_replica = comm.rank() == 0;
-    std::vector<epoch_record> history;
-    trainer own{samples.training, chosen.batch, chosen.learning_rate, chosen.seed};
-    progress bar{chosen.epochs, own.batches()};
-    table rows = epoch_table(std::cout, out.colour);
-    if (main_replica) rows.header();
-    for (int epoch = 1; epoch <= chosen.epochs; ++epoch) {
-        auto const start = clock::now();
-        own.epoch(comm, epoch, [&](std::size_t batch) {
-            if (main_replica) bar.show(epoch, batch);
-        });
-        scores const held_out = evaluate(comm, own.model(), samples.held_out);
-        std::chrono::duration<double> const elapsed = clock::now() - start;
-        history.push_back({epoch, held_out, elapsed.count()});
-        bar.clear();
-        if (main_replica) rows.row(epoch_row(history.back()));
-    }
-    if (!same_on_all_replicas(comm, own.model().parameters())) {
-        throw std::runtime_error("the replicas ended with different weights");
-    }
-    return history;
-}
-
-void run(tally::mpi_communicator& comm, options const& chosen) {
+void run(tally::mpi_communicator& comm, options chosen) {
     bool const main_replica = comm.rank() == 0;
     dataset const all = read_csv(chosen.data);
     if (all.size() < 2) throw dataset_error(chosen.data.string() + ": one sample can't be split, add more");
+    if (main_replica && chosen.output) prepare_output(*chosen.output);
+    // Where a run is resumed, every process reads its checkpoint: the folder must be there for all of them.
+    run_start const start = start_run(chosen, all, main_replica);
     split const samples = hold_out_a_fifth(all, chosen.seed);
     terminal const out = terminal::of(STDOUT_FILENO);
     if (main_replica) {
-        if (chosen.output) prepare_output(*chosen.output);
         std::cout << samples.training.size() << " samples to train on, " << samples.held_out.size() << " held out; "
                   << comm.size() << (comm.size() == 1 ? " replica" : " replicas") << ", batches of " << chosen.batch
-                  << ", seed " << chosen.seed << ".\n\n";
+                  << ", seed " << chosen.seed << ".\n";
+        if (start.from) std::cout << "Goes on after epoch " << start.first_epoch() - 1 << ".\n";
+        std::cout << '\n';
     }
-    auto const history = train(comm, chosen, samples, out);
+    auto const history =
+        train(comm, chosen, samples, start, out, evaluate_with<evaluator, tally::mpi_communicator>).history;
     if (!main_replica) return;
     scores const& last = history.back().held_out;
     std::cout << "\nHeld-out samples after the last epoch:\n\n";
@@ -95,6 +55,7 @@ void run(tally::mpi_communicator& comm, options const& chosen) {
         write_reports(*chosen.output, history);
         std::cout << "Wrote epochs.csv, confusion.csv and classes.csv to " << chosen.output->string() << ".\n";
     }
+    if (start.folder) print_log_place(std::cout, *start.folder);
     if (!std::cout.flush()) throw std::runtime_error("standard output can't be written");
 }
 

@@ -214,9 +214,11 @@ TEST_CASE("nccl_staged: all_reduce of users' arrays gives what it gives over thr
         auto values = given(comm.rank());
         tally::all_reduce(comm.staged(), std::span(values), tally::op::mean{});
         CHECK(values == expected[0]);
-        CHECK_THROWS_AS(
-            tally::all_reduce(comm.staged(), std::span(values).first(comm.rank() == 0 ? 2 : 3), tally::op::sum{}),
-            tally::layout_mismatch);
+        if (size > 1) {
+            CHECK_THROWS_AS(
+                tally::all_reduce(comm.staged(), std::span(values).first(comm.rank() == 0 ? 2 : 3), tally::op::sum{}),
+                tally::layout_mismatch);
+        }
     });
 }
 

@@ -6,22 +6,22 @@
 
 #include <tally/tally.hpp>
 
+#include <cstddef>
+#include <type_traits>
 #include <vector>
 
 namespace tally::testing {
 
-/// A state of its own for each K, with a part for the sums, one for the maxima and one that is merged in rank order.
+/// A state of its own for each K: in turn one that is summed, one that is maximised and one merged in rank order.
 template <int K>
 struct shifted {
+    using accumulator =
+        std::conditional_t<K % 3 == 0, sum<double>, std::conditional_t<K % 3 == 1, maximum<float>, moments>>;
     struct state {
-        tally::sum<double> total;
-        tally::count samples;
-        tally::maximum<float> largest;
+        accumulator total;
     };
-    TALLY_HD static auto observe(tally::value<float> x) {
-        return tally::contribute(x.value * K, tally::one, x.value + K);
-    }
-    TALLY_HD static auto finalize(state const& s) { return tally::ratio(s.total, s.samples); }
+    TALLY_HD static auto observe(value<float> x) { return contribute(x.value * K); }
+    TALLY_HD static auto finalize(state const& s) { return s.total; }
 };
 
 /// 30 metrics with a state each, one of them a confusion of 100 x 100.
@@ -38,19 +38,11 @@ using thirty =
                       tally::named<"22", shifted<22>>, tally::named<"23", shifted<23>>, tally::named<"24", shifted<24>>,
                       tally::named<"25", shifted<25>>, tally::named<"26", shifted<26>>>;
 
-/// What a replica has seen: nothing on replica 0, more on later ones; the confusion also has labels out of range.
-inline host::tracker<thirty> samples_of(int rank) {
-    std::vector<float> values;
-    std::vector<int> predicted;
-    std::vector<int> labels;
-    for (int i = 0; i < 300 * rank; ++i) {
-        values.push_back(0.1F * static_cast<float>(i * (rank + 3) % 1001) - 20.0F);
-        predicted.push_back(i * 7 % 100);
-        labels.push_back(i * i % 103);
-    }
-    tally::host::tracker<thirty> tracker;
-    tracker.update(tally::values(values), tally::predictions(predicted), tally::targets(labels));
-    return tracker;
-}
+/// The states of what a replica has seen: nothing on replica 0, more on later ones; the confusion also has labels out of
+/// range.
+states_of<thirty> samples_of(int rank);
+
+/// The snapshot of all of `size` replicas' samples, combined over threads on the host.
+std::vector<std::byte> combined_by_threads(int size);
 
 } // namespace tally::testing

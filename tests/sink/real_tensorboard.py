@@ -32,6 +32,7 @@ except ImportError as missing:
 MAX_SERIES = 32  # the default of display_limits
 PLUGINS = ("scalars", "histograms", "text")
 checks = 0
+processes = []
 
 
 def check(condition, what):
@@ -98,11 +99,11 @@ def check_histogram(name, rows, want):
     check(sum(row[2] for row in rows) == sum(row[2] for row in want), f"counts of {name} sum to n")
 
 
-def check_provider(kind, provider, logdir, runs):
-    """What the page is given: runs, tags, steps and values by plugin."""
+def check_provider(kind, provider, listed, runs):
+    """What the page is given: the runs listed; of those in `runs` also tags, steps and values by plugin."""
     context, sizes = RequestContext(), dict(experiment_id="", downsample=1000)
-    listed = {run.run_name for run in provider.list_runs(context, experiment_id="")}
-    check(listed == {"tf1", "tf2", "lives", "torn"}, f"{kind}: runs {listed}")
+    found = {run.run_name for run in provider.list_runs(context, experiment_id="")}
+    check(found == listed, f"{kind}: runs {found}")
     for run, want in runs.items():
         some = base_provider.RunTagFilter(runs=[run])
         scalars = provider.read_scalars(context, plugin_name="scalars", run_tag_filter=some, **sizes)[run]
@@ -132,7 +133,7 @@ def check_provider(kind, provider, logdir, runs):
             check("`special/none` has no value: no variance" in text, f"{kind}: notes of {run}")
 
 
-def check_bytes(logdir):
+def check_bytes(logdir, histogram_tag):
     """TensorBoard's translations of old forms have nothing to do, but for simple values."""
     for path in glob.glob(os.path.join(logdir, "*", "*tfevents*")):
         events = list(event_file_loader.LegacyEventFileLoader(path).Load())
@@ -148,18 +149,46 @@ def check_bytes(logdir):
                 check(migrated == [event], f"dataclass_compat changes an event of {path}")
             for value in event.summary.value:
                 check(value.WhichOneof("value") in ("tensor", "simple_value"), f"form of {value.tag}")
-                if value.WhichOneof("value") == "tensor" and "gradients/" in value.tag:
+                if value.WhichOneof("value") == "tensor" and histogram_tag in value.tag:
                     array = tensor_util.make_ndarray(value.tensor)
                     check(array.ndim == 2 and array.shape[1] == 3 and array.dtype == "float64", f"shape of {value.tag}")
 
 
-def wait_until_loaded(provider):
-    """The data server reads in the background; every run of these logs ends with step 3."""
+def python_reader(logdir):
+    multiplexer = plugin_event_multiplexer.EventMultiplexer(
+        tensor_size_guidance={"scalars": 0, "histograms": 0, "text": 0}
+    )
+    multiplexer.AddRunsFromDirectory(logdir)
+    multiplexer.Reload()
+    return data_provider.MultiplexerDataProvider(multiplexer, logdir)
+
+
+def data_server(logdir, last_steps):
+    """The reader that the tensorboard program starts, when it has loaded each run to its last step; None without it."""
+    try:
+        from tensorboard.data import server_ingester
+
+        binary = server_ingester.get_server_binary()
+    except Exception as missing:  # not on this platform, or an old one: the package is optional in TensorBoard, too
+        print(f"the data server is not here ({missing}), so only the Python reader was asked")
+        return None
+    from tensorboard.util import grpc_util
+
+    ingester = server_ingester.SubprocessServerDataIngester(
+        server_binary=binary,
+        logdir=logdir,
+        reload_interval=0,
+        channel_creds_type=grpc_util.ChannelCredsType.LOCAL,
+        samples_per_plugin={"histograms": 1000, "text": 1000},
+    )
+    ingester.start()
+    processes.append(ingester)  # the server ends with it
+    provider, last = ingester.data_provider, {}
     for _ in range(300):
         read = provider.read_scalars(RequestContext(), experiment_id="", plugin_name="scalars", downsample=1000)
-        last = [max(point.step for tag in tags.values() for point in tag) for tags in read.values()]
-        if last == [3, 3, 3, 3]:
-            return
+        last = {run: max(point.step for tag in tags.values() for point in tag) for run, tags in read.items()}
+        if last == last_steps:
+            return provider
         time.sleep(0.1)
     check(False, f"data server: loaded up to the steps {last} in half a minute")
 
@@ -168,17 +197,13 @@ def main():
     program, folder = sys.argv[1], sys.argv[2]
     subprocess.run([program, folder], check=True)
     logdir = os.path.join(folder, "logs")
-    check_bytes(logdir)
+    check_bytes(logdir, "gradients/")
 
     runs = {run: expected(os.path.join(logdir, run + ".jsonl")) for run in ("tf1", "tf2")}
 
-    multiplexer = plugin_event_multiplexer.EventMultiplexer(
-        tensor_size_guidance={"scalars": 0, "histograms": 0, "text": 0}
-    )
-    multiplexer.AddRunsFromDirectory(logdir)
-    multiplexer.Reload()
-    provider = data_provider.MultiplexerDataProvider(multiplexer, logdir)
-    check_provider("python", provider, logdir, runs)
+    listed = {"tf1", "tf2", "lives", "torn"}
+    provider = python_reader(logdir)
+    check_provider("python", provider, listed, runs)
 
     def scalars_of(provider, run, tag):
         some = base_provider.RunTagFilter(runs=[run], tags=[tag])
@@ -191,30 +216,14 @@ def main():
     check(scalars_of(provider, "lives", "x") == [(1, 1.0), (2, 20.0), (3, 30.0)], "python: lives")
     check(scalars_of(provider, "torn", "x") == [(1, 1.0), (2, 2.0), (3, 30.0)], "python: torn")
 
-    try:
-        from tensorboard.data import server_ingester
-
-        binary = server_ingester.get_server_binary()
-    except Exception as missing:  # not on this platform, or an old one: the package is optional in TensorBoard, too
-        print(f"the data server is not here ({missing}), so only the Python reader was asked")
-        binary = None
-    if binary is not None:
-        from tensorboard.util import grpc_util
-
-        ingester = server_ingester.SubprocessServerDataIngester(
-            server_binary=binary,
-            logdir=logdir,
-            reload_interval=0,
-            channel_creds_type=grpc_util.ChannelCredsType.LOCAL,
-            samples_per_plugin={"histograms": 1000, "text": 1000},
-        )
-        ingester.start()
-        wait_until_loaded(ingester.data_provider)
-        check_provider("data server", ingester.data_provider, logdir, runs)
+    served = data_server(logdir, dict.fromkeys(listed, 3))
+    if served is not None:
+        check_provider("data server", served, listed, runs)
         for run in ("lives", "torn"):
             want = [(1, 1.0), (2, 20.0 if run == "lives" else 2.0), (3, 30.0)]
-            check(scalars_of(ingester.data_provider, run, "x") == want, f"data server: {run}")
+            check(scalars_of(served, run, "x") == want, f"data server: {run}")
     print(f"TensorBoard {tensorboard.__version__}: {checks} checks passed")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -170,21 +170,15 @@ auto start_exchange(cudaStream_t stream, std::shared_ptr<Resident> const& reside
     // The tracker's memory is kept as well: freeing it would wait for the collectives.
     channel->mark(block->mark, {memory, block, resident});
 
-    // Pinned memory is not freed by who drops the handle last either.
-    std::shared_ptr<typename memory_type::block> const held{block.get(), [block, channel](auto*) mutable {
-                                                                if (block.use_count() == 1) {
-                                                                    channel->entrust(std::move(block));
-                                                                }
-                                                            }};
-    auto ready = [channel, held] { return channel->ready(*held->mark); };
-    auto get = [channel, held, blank, lanes, hash, replicas, receives, maxes = memory->maxes_in_results(),
+    auto ready = [channel, block] { return channel->ready(*block->mark); };
+    auto get = [channel, block, blank, lanes, hash, replicas, receives, maxes = memory->maxes_in_results(),
                 bytes = memory->bytes_in_results(), deadline = communicator.deadline(),
                 what = "combine: " + tally::detail::batch_text(batch)]() -> std::optional<states_of<M>> {
-        channel->wait(*held->mark, deadline, what);
+        channel->wait(*block->mark, deadline, what);
         if (!receives) {
             return std::nullopt;
         }
-        auto const* const results = held->memory.data();
+        auto const* const results = block->memory.data();
         auto const* const sums = reinterpret_cast<std::uint64_t const*>(results);
         if (sums[lanes.sums] != hash * static_cast<std::uint64_t>(replicas)) {
             tally::detail::throw_different_combines();

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -20,8 +21,16 @@ namespace detail {
 struct release_device {
     void operator()(std::byte* memory) const noexcept { (void)cudaFree(memory); }
 };
+/// By a thread of its own: freeing pinned memory waits for the work of all devices, and with replicas in threads that work
+/// may be a collective that waits for the thread which is about to free.
 struct release_pinned {
-    void operator()(std::byte* memory) const noexcept { (void)cudaFreeHost(memory); }
+    void operator()(std::byte* memory) const noexcept {
+        try {
+            std::thread([memory] { (void)cudaFreeHost(memory); }).detach();
+        } catch (...) { // no thread to be had: better a wait than a leak
+            (void)cudaFreeHost(memory);
+        }
+    }
 };
 
 /// Bytes that are allocated once. Uninitialised.

@@ -125,7 +125,9 @@ public:
         device_guard const guard{traits_.device};
         follow(stream);
         constexpr unsigned threads = 256;
-        auto const blocks = std::clamp<std::size_t>(image_bytes_ / (threads * sizeof(std::uint64_t)), 1, 1024);
+        constexpr std::size_t fewest = (fields::size * warp_size + threads - 1) / threads;
+        auto const blocks =
+            std::clamp<std::size_t>(image_bytes_ / (threads * sizeof(std::uint64_t)), fewest, 1024 + fewest);
         launch_pack(fields{}, static_cast<unsigned>(blocks), threads, stream, to);
         check(cudaGetLastError(), "launch of the packing kernel", stream);
     }
