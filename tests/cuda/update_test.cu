@@ -249,3 +249,15 @@ TEST_CASE("rows read by a thread, a warp, a block and several blocks") {
         }
     }
 }
+
+TEST_CASE("more than 2^31 samples" * doctest::test_suite("plain")) {
+    // One number that is read again and again: so many would not fit the memory of every device.
+    device_array<float> const input(std::vector<float>{0.25F});
+    auto const n = (std::size_t{1} << 31) + 4099;
+    tally::cuda::tracker<tally::total<>> tracker;
+    using view = tally::given<tally::source::values, tally::vector_view<float>>;
+    tracker.update(view{{input.data(), n, 0}});
+    auto const result = tracker.finalize();
+    CHECK(result.samples() == n);
+    CHECK(result.value() == 0.25 * static_cast<double>(n));
+}

@@ -15,6 +15,7 @@
 #include <tally/cuda/grouped_update.cuh>
 #include <tally/cuda/memory.hpp>
 #include <tally/cuda/pending.cuh>
+#include <tally/cuda/profiling.hpp>
 #include <tally/cuda/resident.cuh>
 #include <tally/cuda/tuning.hpp>
 #include <tally/cuda/update.cuh>
@@ -164,6 +165,7 @@ public:
     /// gone before the result is there.
     template <device_communicator Communicator>
     [[nodiscard]] pending_combined<M> combine_async(cudaStream_t stream, Communicator& communicator) const {
+        detail::profiling_range const range{"tally combine"};
         auto const replicas = communicator.size();
         auto started = detail::start_exchange<M>(stream, resident_, communicator, std::nullopt);
         return {std::move(started.first), std::move(started.second), replicas};
@@ -207,6 +209,7 @@ private:
     template <class Communicator>
     std::optional<combined<M>> exchange(Communicator& communicator, states_of<M> states,
                                         std::optional<int> root) const {
+        detail::profiling_range const range{"tally combine"};
         auto all = tally::detail::exchange<M>(communicator, states, resident_->blank(), buffers_, root);
         if (!all) {
             return std::nullopt;
