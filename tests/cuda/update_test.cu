@@ -206,10 +206,10 @@ struct small_rows {
         return chosen;
     }
 };
-using row_metrics =
-    tally::collection<tally::named<"loss", tally::log_loss<>>, tally::named<"top1", tally::accuracy<>>,
-                      tally::named<"top3", tally::accuracy<tally::top_k<3>>>,
-                      tally::named<"brier", tally::multiclass_brier_score<>>, tally::named<"ece", tally::calibration_error<10>>>;
+using row_metrics = tally::collection<tally::named<"loss", tally::log_loss<>>, tally::named<"top1", tally::accuracy<>>,
+                                      tally::named<"top3", tally::accuracy<tally::top_k<3>>>,
+                                      tally::named<"brier", tally::multiclass_brier_score<>>,
+                                      tally::named<"ece", tally::calibration_error<10>>>;
 
 } // namespace
 
