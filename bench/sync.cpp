@@ -12,9 +12,9 @@
 // Over threads:  sync [replicas]
 // Over MPI:      compile with -DBENCH_MPI and the compiler wrapper of an MPI, and start it with mpirun -n R
 //
-// The first is through shared memory where that can be, then all again by messages.
-// A row is the median over many calls, each begun together, of the slowest replica; microseconds.
-#include <tally/tally.hpp>
+// Over MPI the first is through shared memory where that can be, then all again by messages. The plans take turns, call
+// by call. Microseconds.
+#include "sync.hpp"
 #if defined(BENCH_MPI)
 #include <tally/mpi.hpp>
 #endif
@@ -33,82 +33,32 @@ namespace {
 
 using namespace tally;
 
-/// Thirty scalars with their counts, three tables of one number for each of 1,000 classes, and a confusion matrix.
-template <std::size_t Classes>
-using evaluation = collection<
-    named<"s00", mean<>>, named<"s01", mean<>>, named<"s02", mean<>>, named<"s03", mean<>>, named<"s04", mean<>>,
-    named<"top-1", accuracy<>>, named<"top-2", accuracy<top_k<2>>>, named<"top-3", accuracy<top_k<3>>>,
-    named<"top-4", accuracy<top_k<4>>>, named<"top-5", accuracy<top_k<5>>>, named<"top-6", accuracy<top_k<6>>>,
-    named<"top-7", accuracy<top_k<7>>>, named<"top-8", accuracy<top_k<8>>>, named<"top-9", accuracy<top_k<9>>>,
-    named<"loss", log_loss<>>, named<"F1", f1<classes<10 * Classes>>>, named<"confusion", confusion_matrix<Classes>>>;
-
-using microseconds = std::chrono::duration<double, std::micro>;
-
-/// Median time of `call` over the slowest replicas, on every replica.
-template <class Communicator, class Call>
-double median(Communicator& comm, Call call) {
-    constexpr std::size_t warm_up = 30;
-    std::size_t calls = 300;
-    std::vector<std::uint64_t> nanoseconds;
-    for (std::size_t i = 0; i < warm_up + calls; ++i) {
-        comm.all_gather({}, {}); // together
-        auto const begin = std::chrono::steady_clock::now();
-        call();
-        auto const taken = std::chrono::steady_clock::now() - begin;
-        if (i >= warm_up) {
-            nanoseconds.push_back(
-                static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count()));
-        }
-    }
-    comm.all_reduce_max(nanoseconds);
-    std::nth_element(nanoseconds.begin(), nanoseconds.begin() + static_cast<std::ptrdiff_t>(calls / 2),
-                     nanoseconds.end());
-    return static_cast<double>(nanoseconds[calls / 2]) / 1000;
-}
-
-template <class Communicator>
-void row(Communicator& comm, char const* plan, std::size_t bytes, double time, double bare) {
-    if (comm.rank() == 0) {
-        std::printf("%-10s %9zu bytes %3d replicas %10.1f us %6.2f x bare\n", plan, bytes, comm.size(), time,
-                    time / bare);
-        std::fflush(stdout);
-    }
-}
-
 /// `bare` reduces words over all replicas in place.
 template <std::size_t Classes, class Communicator, class Bare>
 void rows(Communicator& comm, Bare bare) {
-    host::tracker<evaluation<Classes>> tracker;
-    auto const states = tracker.merged();
-    auto const lanes = tally::detail::lanes_of_states(states);
-    std::vector<std::uint64_t> words(lanes.sums + lanes.maxes + lanes.bytes / sizeof(std::uint64_t));
-    std::vector<std::size_t> pieces;
-    states.visit([&](auto const& field) {
-        auto const piece = tally::detail::lanes_of_field(field);
-        pieces.push_back(piece.sums + piece.maxes + piece.bytes / sizeof(std::uint64_t));
-    });
-    auto const bytes = words.size() * sizeof(std::uint64_t);
-
-    auto const floor = median(comm, [&] { bare(std::span(words)); });
-    row(comm, "bare", bytes, floor, floor);
-    row(comm, "combine", bytes, median(comm, [&] { (void)tracker.combine(comm); }), floor);
+    host::tracker<bench::evaluation<Classes>> tracker;
+    auto const size = bench::message_size::of(tracker.merged());
+    std::vector<std::uint64_t> words(size.words);
     std::vector<std::uint64_t> all(words.size() * static_cast<std::size_t>(comm.size()));
-    auto const gather = median(comm, [&] {
+    auto const gather = [&] {
         comm.all_gather(std::as_bytes(std::span(words)), std::as_writable_bytes(std::span(all)));
         std::fill(words.begin(), words.end(), 0);
         for (auto part = all.begin(); part != all.end(); part += static_cast<std::ptrdiff_t>(words.size())) {
             std::transform(words.begin(), words.end(), part, words.begin(), [](auto x, auto y) { return x + y; });
         }
-    });
-    row(comm, "gather", bytes, gather, floor);
-    auto const per_state = median(comm, [&] {
+    };
+    auto const per_state = [&] {
         std::span rest{words};
-        for (auto const piece : pieces) {
+        for (auto const piece : size.pieces) {
             bare(rest.first(piece));
             rest = rest.subspan(piece);
         }
-    });
-    row(comm, ("per state, " + std::to_string(pieces.size())).c_str(), bytes, per_state, floor);
+    };
+    bench::compare(comm, words.size() * sizeof(std::uint64_t),
+                   {{"bare", [&] { bare(std::span(words)); }},
+                    {"combine", [&] { (void)tracker.combine(comm); }},
+                    {"gather", gather},
+                    {"per state, " + std::to_string(size.pieces.size()), per_state}});
 }
 
 template <class Communicator, class Bare>

@@ -24,6 +24,7 @@ write_basic_package_version_file(
 )
 install(
     FILES "${PROJECT_BINARY_DIR}/tallyConfig.cmake" "${PROJECT_BINARY_DIR}/tallyConfigVersion.cmake"
-          "${PROJECT_SOURCE_DIR}/cmake/tallyOpenMP.cmake"
+          "${PROJECT_SOURCE_DIR}/cmake/tallyOpenMP.cmake" "${PROJECT_SOURCE_DIR}/cmake/tallyMPI.cmake"
+          "${PROJECT_SOURCE_DIR}/cmake/tallyNCCL.cmake"
     DESTINATION "${tally_package_dir}"
 )

@@ -6,7 +6,7 @@
 # Installs what is missing (Debian, Ubuntu), then builds and tests in stages, one line each:
 #   host   the default compiler, optimised; brings TensorBoard from wheels into build/tensorboard, to read our logs
 #   asan   the same under AddressSanitizer and UndefinedBehaviorSanitizer, without the tests labelled slow
-#   clang  the second compiler
+#   clang  the second compiler, optimised: every header alone and the tests of what it vectorises; asan runs the others
 #   fuzz   the fuzzers, 60 seconds in all
 #   cuda   the CUDA part compiled by nvcc, where there is one
 #   device its tests, on vgpu where that lies beside the repository, on the GPU where there is one

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Usage: same_as_threads.sh FOLDER DIGITS COMMAND...
-# Trains two epochs with four threads (DIGITS) and with four processes (COMMAND), and compares what they wrote and logged:
-# all but the seconds, which are the last column of epochs.csv, and the times of the log.
+# Trains two epochs with four threads (DIGITS) and with four processes or GPUs (COMMAND), and compares what they wrote and
+# logged: all but the seconds, which are the last column of epochs.csv, and the times of the log.
 set -eu
 
 folder=$1

@@ -8,6 +8,7 @@
 #error "tally/cuda.hpp holds kernels: compile this file with nvcc, or include tally/tally.hpp for the host engine"
 #endif
 
+#include <tally/cuda/all_reduce.cuh>
 #include <tally/cuda/device.hpp>
 #include <tally/cuda/engine.cuh>
 #include <tally/cuda/error.hpp>

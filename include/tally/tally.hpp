@@ -9,6 +9,9 @@
 #include <tally/accumulator/arg_extrema.hpp>
 #include <tally/accumulator/co_moments.hpp>
 #include <tally/accumulator/count.hpp>
+#include <tally/accumulator/default_moments.hpp>
+#include <tally/accumulator/exact_co_moments.hpp>
+#include <tally/accumulator/exact_moments.hpp>
 #include <tally/accumulator/extrema.hpp>
 #include <tally/accumulator/log_sum_exp.hpp>
 #include <tally/accumulator/moments.hpp>

@@ -20,9 +20,6 @@ static_assert(tally::accumulator<tally::sum<double>> && tally::accumulator<tally
 static_assert(sizeof(tally::sum<double>) == 8);
 static_assert(tally::lanes_of<tally::sum<double>>() == tally::lane_sizes{0, 0, 8});
 static_assert(tally::lanes_of<tally::sum<std::int32_t>>() == tally::lane_sizes{1, 0, 0});
-static_assert(std::is_same_v<tally::default_sum<float>, tally::sum<double>>);
-static_assert(std::is_same_v<tally::default_sum<std::uint8_t>, tally::sum<std::uint64_t>>);
-static_assert(std::is_same_v<tally::default_sum<std::int16_t>, tally::sum<std::int64_t>>);
 
 // Integers take integers only: 0.5 + 0.5 would become 0, and a weight of 0.5 would delete its sample.
 static_assert(tally::accepts<tally::sum<double>, float> && tally::accepts<tally::sum<double>, int>);

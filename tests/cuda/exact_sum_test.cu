@@ -10,6 +10,7 @@
 
 #include <tally/accumulator/exact_sum.hpp>
 #include <tally/cuda.hpp>
+#include <tally/cuda/exact_part.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -143,7 +144,62 @@ void check_values(std::size_t n) {
     }
 }
 
+/// One block: every thread adds its numbers to its own window, warps move their windows to the block's digits.
+template <class T, class Number>
+__global__ void sum_by_warps(float const* x, std::size_t n, unsigned long long* words) {
+    using shared_type = tally::cuda::detail::shared_digits<T>;
+    __shared__ shared_type shared;
+    shared.clear();
+    __syncthreads();
+    tally::cuda::detail::exact_window<T, Number> window;
+    for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) {
+        Number const one[1] = {static_cast<Number>(x[i]) * (sizeof(Number) == 8 ? static_cast<Number>(x[i]) : 1)};
+        window.add(one, shared);
+    }
+    window.flush_warp(shared);
+    window.flush_warp(shared); // there is nothing left
+    __syncthreads();
+    for (auto i = threadIdx.x; i < shared_type::words; i += blockDim.x) {
+        words[i] = shared.word[i];
+    }
+}
+
+template <class T, class Number>
+tally::exact_sum<T> sum_of_block(std::vector<float> const& values) {
+    constexpr auto words = tally::cuda::detail::shared_digits<T>::words;
+    device_array<float> const input(values, 0);
+    std::vector<unsigned long long> result(words);
+    unsigned long long* on_device = nullptr;
+    tally::cuda::check(cudaMalloc(&on_device, words * sizeof(*on_device)), "cudaMalloc");
+    sum_by_warps<T, Number><<<1, 96>>>(input.data(), values.size(), on_device);
+    tally::cuda::check(cudaMemcpy(result.data(), on_device, words * sizeof(*on_device), cudaMemcpyDeviceToHost),
+                       "cudaMemcpy");
+    tally::cuda::check(cudaFree(on_device), "cudaFree");
+    std::vector<std::uint64_t> const copy(result.begin(), result.end());
+    tally::exact_sum<T> sum;
+    tally::detail::part_reader reader{copy.data()};
+    sum.parts(reader);
+    return sum;
+}
+
 } // namespace
+
+TEST_CASE("exact sums: a warp's windows at equal and at different places are added up without loss") {
+    for (std::size_t const n : {1UL, 40UL, 96UL, 20000UL}) {
+        for (auto const& [name, values] : data_sets<float>(n < 10 ? 10 : n)) {
+            CAPTURE(name);
+            CAPTURE(n);
+            tally::exact_sum<float> expected;
+            tally::exact_sum<tally::product<float>> squares;
+            for (auto const x : values) {
+                expected.deposit(x);
+                squares.deposit(x, x);
+            }
+            CHECK(sum_of_block<float, float>(values) == expected);
+            CHECK(sum_of_block<tally::product<float>, double>(values) == squares);
+        }
+    }
+}
 
 TEST_CASE("exact sums of floats and doubles are the host's, digit by digit") {
     for (std::size_t const n : {2UL, 33UL, 5003UL, 70001UL}) {

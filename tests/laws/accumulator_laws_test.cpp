@@ -10,9 +10,12 @@
 #include <tally/accumulator/cell_state.hpp>
 #include <tally/accumulator/co_moments.hpp>
 #include <tally/accumulator/count.hpp>
+#include <tally/accumulator/exact_co_moments.hpp>
+#include <tally/accumulator/exact_moments.hpp>
 #include <tally/accumulator/extrema.hpp>
 #include <tally/accumulator/log_sum_exp.hpp>
 #include <tally/accumulator/moments.hpp>
+#include <tally/accumulator/probability_sum.hpp>
 #include <tally/accumulator/sum.hpp>
 
 #include <algorithm>
@@ -160,6 +163,8 @@ TEST_CASE("count, sum: laws") {
     check_laws<count>("count", 0.0, [](std::size_t i) { return i % 3; });
     check_laws<occurrences>("occurrences", 0.0, [](std::size_t i) { return i % 3; });
     check_laws<sum<std::int64_t>>("sum of integers", 0.0, as([](double x) { return static_cast<int>(x * 1e6); }));
+    check_laws<probability_sum>("probability_sum", 0.0,
+                                [](std::size_t i) { return static_cast<float>(std::fabs(std::sin(number(i)))); });
     check_laws<sum<double>>("sum of doubles", 1e-13, as([](double x) { return x; }));
 }
 
@@ -175,6 +180,10 @@ TEST_CASE("extrema: laws") {
 TEST_CASE("moments, log_sum_exp: laws") {
     check_laws<moments>("moments", 1e-13, as([](double x) { return x; }));
     check_laws<co_moments>("co_moments", 1e-12, [](std::size_t i) { return paired(number(i), number(i / 2)); });
+    auto const narrow = [](std::size_t i) { return static_cast<float>(number(i)); };
+    check_laws<exact_moments<float>>("exact_moments", 0.0, narrow);
+    check_laws<exact_co_moments<float>>("exact_co_moments", 0.0,
+                                        [narrow](std::size_t i) { return paired(narrow(i), narrow(i / 2)); });
     check_laws<log_sum_exp>("log_sum_exp", 1e-14, as([](double x) { return x; }));
 }
 

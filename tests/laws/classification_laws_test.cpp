@@ -21,8 +21,7 @@ using namespace tally::testing;
 
 TEST_CASE("accuracy: laws") {
     check_metric_laws<tally::accuracy<>>("accuracy<>", feed::scores, exactly);
-    check_metric_laws<tally::weighted<tally::accuracy<>>>("weighted accuracy<>", feed::weighted(feed::scores),
-                                                          within(1e-11));
+    check_metric_laws<tally::weighted<tally::accuracy<>>>("weighted accuracy<>", feed::weighted(feed::scores), exactly);
     check_metric_laws<tally::accuracy<>>("accuracy of labels", feed::labels, exactly);
     check_metric_laws<tally::accuracy<tally::top_k<2>>>("accuracy<top_k<2>>", feed::scores, exactly);
     check_metric_laws<tally::accuracy<tally::top_k<2, tally::ties::pessimistic>>>(

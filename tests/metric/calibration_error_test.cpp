@@ -6,6 +6,7 @@
 #include "support/near.hpp"
 #include "support/value_of.hpp"
 
+#include <tally/accumulator/probability_sum.hpp>
 #include <tally/collection.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/core/inputs.hpp>
@@ -19,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -193,6 +196,23 @@ TEST_CASE("calibration_error: of unequal replicas is that of all samples; a mean
         CHECK(tracker.finalize().value() == 0.5);
         CHECK(tracker.combine(comm).value() == near(0.5 / 3, 1e-12));
     });
+}
+
+TEST_CASE("calibration_error: confidences are added exactly") {
+    static_assert(std::is_same_v<tally::calibration_error<>,
+                                 tally::calibration_error<15, tally::norm::l1, float, tally::probability_sum>>);
+    std::vector<float> p;
+    std::vector<int> t;
+    for (int i = 1; i <= 3000; ++i) {
+        p.push_back(1.0F / static_cast<float>(i * i)); // down to 1e-7
+        t.push_back(i % 2);
+    }
+    auto const sum = std::accumulate(p.begin(), p.end(), 0.0); // multiples of 2^-47 below 2: exact
+    using one_bin = tally::binary_reliability_diagram<1>;
+    auto const diagram = results_of<one_bin>(tally::predictions(p), tally::targets(t)).get();
+    CHECK(diagram.bins[0].confidence.value() == sum / 3000);
+    using weighted = tally::weighted<one_bin>;
+    static_assert(std::is_same_v<decltype(weighted::state::confidence)::cell_type, tally::sum<double>>);
 }
 
 TEST_CASE("calibration_error: counts beyond 2^24 and 2^32 are exact") {

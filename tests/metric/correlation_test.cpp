@@ -111,7 +111,7 @@ TEST_CASE("pearson_correlation: NaN on either side is left out and counted, or p
     auto const skipped = of<pearson>(p, t);
     CHECK(skipped.value() == of<pearson>({1, 2, 4}, {2, 1, 3}).value());
     CHECK(skipped.dropped() == 2);
-    using propagating = tally::pearson_correlation<double, tally::nan::propagate>;
+    using propagating = tally::pearson_correlation<double, tally::co_moments, tally::nan::propagate>;
     CHECK(std::isnan(of<propagating>(p, t).value()));
     CHECK(of<propagating>(p, t).dropped() == 0);
     CHECK(std::isnan(of<pearson>({1, infinity, 3}, {1, 2, 3}).value()));
@@ -170,12 +170,49 @@ TEST_CASE("concordance: a constant shift costs, unlike in a correlation; reasons
     CHECK(of<tally::concordance<double>>({1, 2}, {1, 2}, {0, 0}).why() == tally::reason::zero_denominator);
 }
 
+TEST_CASE("covariance, pearson_correlation, concordance: of floats, from exact sums") {
+    std::vector<float> p;
+    std::vector<float> t;
+    for (int i = 0; i < 3000; ++i) {
+        p.push_back(1e6F + 0.25F * static_cast<float>((i * 7919) % 1009));
+        t.push_back(-1e5F + static_cast<float>((i * 104729) % 997) + 0.5F * p.back());
+    }
+    auto const float_of = [&]<class M>(M const*) {
+        return value_of<M>(tally::predictions(p), tally::targets(t)).value();
+    };
+    auto const n = static_cast<long double>(p.size());
+    reference const r(numbers(p.begin(), p.end()), numbers(t.begin(), t.end()));
+    CHECK(float_of(static_cast<tally::covariance<>*>(nullptr)) == static_cast<double>(r.pt / (n - 1)));
+    CHECK(float_of(static_cast<tally::covariance<float, 0>*>(nullptr)) == static_cast<double>(r.pt / n));
+    CHECK(float_of(static_cast<tally::pearson_correlation<>*>(nullptr)) == near(r.correlation(), 3e-16));
+    auto const apart = r.mean_p - r.mean_t;
+    CHECK(float_of(static_cast<tally::concordance<>*>(nullptr)) ==
+          near(static_cast<double>(2 * r.pt / (r.pp + r.tt + n * apart * apart)), 5e-16));
+    // The same in double, by name.
+    CHECK(float_of(static_cast<tally::covariance<float, 1, tally::co_moments>*>(nullptr)) ==
+          near(static_cast<double>(r.pt / (n - 1)), 1e-11));
+
+    std::vector<float> const constant(700, 0.1F);
+    std::vector<float> const ramp(t.begin(), t.begin() + 700);
+    using exact_pearson = tally::pearson_correlation<>;
+    CHECK(value_of<exact_pearson>(tally::predictions(constant), tally::targets(ramp)).why() ==
+          tally::reason::no_variance);
+    CHECK(value_of<tally::covariance<>>(tally::predictions(constant), tally::targets(ramp)).value() == 0.0);
+    CHECK(value_of<exact_pearson>(tally::predictions(ramp), tally::targets(ramp)).value() == 1.0);
+    CHECK(
+        value_of<tally::covariance<>>(tally::predictions(std::vector<float>{1}), tally::targets(std::vector<float>{1}))
+            .why() == tally::reason::too_few_samples);
+}
+
 TEST_CASE("correlation metrics: one shared state, also for half inputs and samples beyond 2^32") {
     using all = tally::collection<tally::named<"covariance", tally::covariance<>>,
                                   tally::named<"pearson", tally::pearson_correlation<>>,
                                   tally::named<"concordance", tally::concordance<>>>;
     static_assert(tally::detail::plan<all>::counters::size == 1);
-    static_assert(sizeof(tally::state_of<tally::covariance<>>) == 64);
+    static_assert(sizeof(tally::state_of<tally::covariance<>>) == 712);
+    static_assert(sizeof(tally::state_of<tally::covariance<double>>) == 64);
+    static_assert(sizeof(tally::state_of<tally::weighted<tally::covariance<>>>) == 64);
+    static_assert(sizeof(tally::state_of<tally::covariance<float, 1, tally::co_moments>>) == 64);
 
     std::vector<tally::bfloat16_bits> const p{tally::narrow_to<tally::bfloat16_bits>(1.0F),
                                               tally::narrow_to<tally::bfloat16_bits>(2.0F)};
@@ -188,9 +225,9 @@ TEST_CASE("correlation metrics: one shared state, also for half inputs and sampl
         auto const copy = pairs;
         pairs.merge(copy);
     }
-    tally::covariance<>::counters::state const state{pairs, {}};
+    tally::covariance<double>::counters::state const state{pairs, {}};
     auto const n = std::ldexp(1.0, 41);
     CHECK(state.pairs.deposits() == (std::uint64_t{1} << 41));
-    CHECK(tally::covariance<>::finalize(state).value() == 3.0 * n / (n - 1.0));
-    CHECK(tally::pearson_correlation<>::finalize(state).value() == 1.0);
+    CHECK(tally::covariance<double>::finalize(state).value() == 3.0 * n / (n - 1.0));
+    CHECK(tally::pearson_correlation<double>::finalize(state).value() == 1.0);
 }

@@ -7,6 +7,7 @@
 
 #include <tally/collection.hpp>
 #include <tally/core/half_bits.hpp>
+#include <tally/metric/correlation.hpp>
 #include <tally/metric/r2_score.hpp>
 #include <tally/weighted.hpp>
 
@@ -94,6 +95,53 @@ TEST_CASE("r2_score: a nearly perfect model of large targets keeps its digits") 
     CHECK(result.value() == near(static_cast<double>(1 - sse / sst), 1e-15));
 }
 
+TEST_CASE("r2_score, explained_variance: of floats, from exact sums") {
+    std::vector<float> p;
+    std::vector<float> t;
+    for (int i = 0; i < 2000; ++i) {
+        t.push_back(1e6F + static_cast<float>((i * 7919) % 1009));
+        p.push_back(t.back() + 0.0625F * static_cast<float>((i * 31) % 7 - 2)); // a step of floats of this size
+    }
+    long double mean_t = 0;
+    long double mean_error = 0;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+        mean_t += static_cast<long double>(t[i]) / 2000;
+        mean_error += (static_cast<long double>(p[i]) - static_cast<long double>(t[i])) / 2000;
+    }
+    long double sse = 0;
+    long double about_mean = 0;
+    long double sst = 0;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+        auto const error = static_cast<long double>(p[i]) - static_cast<long double>(t[i]);
+        auto const deviation = static_cast<long double>(t[i]) - mean_t;
+        sse += error * error;
+        about_mean += (error - mean_error) * (error - mean_error);
+        sst += deviation * deviation;
+    }
+    tally::testing::tracker<tally::r2_score<>> tracker;
+    tracker.update(tally::predictions(p), tally::targets(t));
+    auto const sums = tally::detail::error_sums_of(tracker.finalize().state<tally::r2_score<>>());
+    CHECK(sums.squared_errors == static_cast<double>(sse));
+    CHECK(sums.error_deviations == static_cast<double>(about_mean));
+    CHECK(sums.target_deviations == static_cast<double>(sst));
+    CHECK(tracker.finalize().value() == near(static_cast<double>(1 - sse / sst), 1e-15));
+    CHECK(value_of<tally::explained_variance<>>(tally::predictions(p), tally::targets(t)).value() ==
+          near(static_cast<double>(1 - about_mean / sst), 1e-15));
+    // The same in double, by name.
+    CHECK(value_of<tally::r2_score<float, tally::co_moments>>(tally::predictions(p), tally::targets(t)).value() ==
+          near(static_cast<double>(1 - sse / sst), 1e-13));
+
+    auto const reason_for = [](std::vector<float> const& a, std::vector<float> const& b) {
+        return value_of<tally::r2_score<>>(tally::predictions(a), tally::targets(b)).why();
+    };
+    CHECK(reason_for({}, {}) == tally::reason::no_samples);
+    CHECK(reason_for({1}, {1}) == tally::reason::too_few_samples);
+    CHECK(reason_for({1, 2, 3}, {0.1F, 0.1F, 0.1F}) == tally::reason::no_variance);
+    CHECK(std::isnan(value_of<tally::r2_score<>>(tally::predictions(std::vector<float>{1, 2}),
+                                                 tally::targets(std::vector<float>{1, static_cast<float>(infinity)}))
+                         .value()));
+}
+
 TEST_CASE("r2_score: NaN on either side is left out and counted, or propagates") {
     numbers const p{2, 4, nan_value, 4, 0};
     numbers const t{1, 4, 5, 3, nan_value};
@@ -101,7 +149,7 @@ TEST_CASE("r2_score: NaN on either side is left out and counted, or propagates")
     CHECK(skipped.value() == of<r2>({2, 4, 4}, {1, 4, 3}).value());
     CHECK(skipped.dropped() == 2);
     CHECK(of<explained>(p, t).dropped() == 2);
-    using propagating = tally::r2_score<double, tally::nan::propagate>;
+    using propagating = tally::r2_score<double, tally::co_moments, tally::nan::propagate>;
     CHECK(std::isnan(of<propagating>(p, t).value()));
     CHECK(of<propagating>(p, t).dropped() == 0);
     CHECK(std::isnan(of<r2>({1, 2}, {1, infinity}).value()));
@@ -134,7 +182,13 @@ TEST_CASE("r2_score, explained_variance: one shared state, half and float inputs
     using both = tally::collection<tally::named<"r2", tally::r2_score<>>,
                                    tally::named<"explained", tally::explained_variance<>>>;
     static_assert(tally::detail::plan<both>::counters::size == 1);
-    static_assert(sizeof(tally::state_of<tally::r2_score<>>) == 72);
+    static_assert(sizeof(tally::state_of<tally::r2_score<>>) == 712);
+    static_assert(sizeof(tally::state_of<tally::r2_score<double>>) == 72);
+    static_assert(sizeof(tally::state_of<tally::weighted<tally::r2_score<>>>) == 72);
+    static_assert(sizeof(tally::state_of<tally::r2_score<float, tally::co_moments>>) == 72);
+    using with_correlation =
+        tally::collection<tally::named<"r2", tally::r2_score<>>, tally::named<"pearson", tally::pearson_correlation<>>>;
+    static_assert(tally::detail::plan<with_correlation>::counters::size == 1);
     std::vector<float> const p{2.0F, 4.0F, 4.0F};
     std::vector<tally::half_bits> t;
     for (float const x : {1.0F, 4.0F, 3.0F}) {

@@ -147,9 +147,38 @@ TEST_CASE("variance: large values with a small spread don't cancel, in float eit
         narrow.push_back(static_cast<float>(x));
     }
     std::vector<double> const same(narrow.begin(), narrow.end());
-    CHECK(value_of<tally::variance<>>(tally::values(narrow)).value() ==
+    CHECK(value_of<tally::variance<>>(tally::values(narrow)).value() == reference(same, 1.0L)); // rounded once
+    CHECK(value_of<tally::variance<float, 0>>(tally::values(narrow)).value() == reference(same, 0.0L));
+    CHECK(value_of<tally::variance<float, 1, tally::moments>>(tally::values(narrow)).value() ==
           near(reference(same, 1.0L), merge_error(4, 1e6, 0.09)));
     CHECK(value_of<tally::standard_deviation<>>(tally::values(narrow)).value() == near(0.0937552, 1e-6));
+}
+
+// The decimal data as floats; what a sum of doubles loses, or does not, is of no concern here.
+TEST_CASE("standard_deviation: NIST StRD univariate as floats, to all digits") {
+    for (auto const& x : {mavro(), michelso(), num_acc(10), num_acc(1e7), num_acc(1e8)}) {
+        std::vector<float> const narrow(x.begin(), x.end());
+        std::vector<double> const same(narrow.begin(), narrow.end());
+        auto const expected = reference(same, 1.0L);
+        CAPTURE(expected);
+        CHECK(value_of<tally::variance<>>(tally::values(narrow)).value() == expected);
+        CHECK(value_of<tally::standard_deviation<>>(tally::values(narrow)).value() == std::sqrt(expected));
+    }
+}
+
+TEST_CASE("variance: reasons, NaN and constant data, of floats") {
+    using floats = std::vector<float>;
+    CHECK(value_of<tally::variance<>>(tally::values(floats{})).why() == tally::reason::no_samples);
+    CHECK(value_of<tally::variance<>>(tally::values(floats{1})).why() == tally::reason::too_few_samples);
+    CHECK(value_of<tally::variance<float, 0>>(tally::values(floats{1})).value() == 0.0);
+    CHECK(value_of<tally::variance<>>(tally::values(floats(1000, 0.1F))).value() == 0.0);
+    auto const skipped = value_of<tally::variance<>>(tally::values(floats{1, std::nanf(""), 3}));
+    CHECK(skipped.value() == 2.0);
+    CHECK(skipped.dropped() == 1);
+    using propagating = tally::variance<float, 1, tally::exact_moments<float>, tally::nan::propagate>;
+    CHECK(std::isnan(value_of<propagating>(tally::values(floats{1, std::nanf(""), 3})).value()));
+    CHECK(std::isnan(
+        value_of<tally::variance<>>(tally::values(floats{1, std::numeric_limits<float>::infinity()})).value()));
 }
 
 TEST_CASE("variance: degrees of freedom") {
@@ -176,7 +205,8 @@ TEST_CASE("variance: NaN is left out and counted, or propagates; an infinity has
     auto const skipped = value_of<tally::standard_deviation<double>>(tally::values(x));
     CHECK(skipped.value() == near(std::sqrt(2.0), 1e-15));
     CHECK(skipped.dropped() == 1);
-    auto const propagated = value_of<tally::variance<double, 1, tally::nan::propagate>>(tally::values(x));
+    auto const propagated =
+        value_of<tally::variance<double, 1, tally::moments, tally::nan::propagate>>(tally::values(x));
     CHECK(std::isnan(propagated.value()));
     CHECK(propagated.dropped() == 0);
     CHECK(std::isnan(value_of<tally::variance<double>>(tally::values(std::vector<double>{1.0, infinity})).value()));
@@ -224,17 +254,20 @@ TEST_CASE("variance: numbers of samples beyond 2^32") {
         auto const copy = half;
         half.merge(copy);
     }
-    tally::variance<>::counters::state const state{half, {}};
+    tally::variance<double>::counters::state const state{half, {}};
     auto const n = std::ldexp(1.0, 41);
     CHECK(state.values.deposits() == (std::uint64_t{1} << 41));
-    CHECK(tally::variance<>::finalize(state).value() == n / (n - 1.0));
+    CHECK(tally::variance<double>::finalize(state).value() == n / (n - 1.0));
 }
 
 TEST_CASE("variance: shares its state with standard_deviation in a collection") {
     using both = tally::collection<tally::named<"variance", tally::variance<>>,
                                    tally::named<"sd", tally::standard_deviation<float, 0>>>;
     static_assert(tally::detail::plan<both>::counters::size == 1);
-    static_assert(sizeof(tally::state_of<tally::variance<>>) == 40);
+    static_assert(sizeof(tally::state_of<tally::variance<>>) == 280);
+    static_assert(sizeof(tally::state_of<tally::variance<double>>) == 40);
+    static_assert(sizeof(tally::state_of<tally::weighted<tally::variance<>>>) == 40);
+    static_assert(sizeof(tally::state_of<tally::variance<float, 1, tally::moments>>) == 40);
     CHECK(value_of<tally::variance<>>(tally::values(std::vector<tally::half_bits>{
               tally::narrow_to<tally::half_bits>(1.0F), tally::narrow_to<tally::half_bits>(2.0F)})) == 0.5);
 }

@@ -10,13 +10,13 @@
 #include <tally/monitor/replicated_value.hpp>
 
 #include <tally/accumulator/count.hpp>
+#include <tally/accumulator/sum.hpp>
 #include <tally/core/accumulator.hpp>
 #include <tally/core/parts.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
@@ -33,6 +33,8 @@ static_assert(accumulator<replicated_value<count>> && accumulator<replicated_val
 static_assert(accumulator<layer_sums<partitioned>> && accumulator<layer_sums<replicated>>);
 static_assert(sizeof(replicated_value<count, false>) == 8 && sizeof(replicated_value<count>) == 16);
 static_assert(detail::travels_as_words<layer_sums<replicated>>);
+static_assert(sizeof(layer_sums<partitioned>) == 704 && sizeof(layer_sums<replicated>) == 752);
+static_assert(lanes_of<layer_sums<partitioned>>() == lane_sizes{87, 1, 0});
 
 /// What all replicas hold after a combine, for accumulators that travel as words.
 template <class Acc>
@@ -148,18 +150,18 @@ void check_layer_sums() {
     merged.merge(a);
     CHECK(merged.square_sum() == 10.0);
 
-    // Blocks of what the kernel hands over: finite values, their magnitudes, the key of the largest.
-    std::vector<float> const finite{1, -2, 0, 0, 0};
-    std::vector<float> const magnitudes{1, 2, 0, 0, 0};
-    layer_sums<D> block;
-    block.deposit_block(finite.data(), magnitudes.data(), 5, std::uint64_t{std::bit_cast<std::uint32_t>(2.0F)} + 1);
-    std::vector<float> const updates{0.5F};
-    std::vector<float> const weights{4.0F};
-    block.deposit_block(pair_block<float, float>{updates.data(), weights.data()}, 1);
-    CHECK(block == a);
+    // As an engine adds to them.
+    layer_sums<D> engine;
+    engine.values().deposit(-1.0F);
+    engine.magnitudes().deposit(3.0F);
+    engine.squares().deposit(5.0F, 1.0F);
+    engine.largest().deposit(-2.0F);
+    engine.updates().deposit(0.5F, 0.5F);
+    engine.weights().deposit(4.0F, 4.0F);
+    CHECK(engine == a);
 }
 
-TEST_CASE("layer_sums: finite gradients only, blocks as one by one, identity and merge") {
+TEST_CASE("layer_sums: finite gradients only, an engine's way to add, identity and merge") {
     check_layer_sums<partitioned>();
     check_layer_sums<replicated>();
     check_layer_sums<sharded>();

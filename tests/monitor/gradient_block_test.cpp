@@ -6,74 +6,28 @@
 #include <tally/accumulator/count.hpp>
 #include <tally/monitor/gradient_statistics.hpp>
 
+#include "support/gradient_reference.hpp"
+
 #include <doctest/doctest.h>
 
-#include <bit>
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <memory>
 #include <random>
 #include <vector>
 
 namespace {
 
 using namespace tally;
+using tally::testing::float_of_bits;
+using tally::testing::gradient_reference;
 
 template <class T>
 bool same_bytes(T const* a, T const* b, std::size_t n) {
     return std::memcmp(a, b, n * sizeof(T)) == 0;
-}
-
-/// Floats of every kind: all exponents, edges of bins and their neighbours, NaN of either sign, random bits.
-std::vector<float> hard_floats() {
-    std::vector<float> x{0.0F,           -0.0F,   INFINITY, -INFINITY,   std::nanf(""),
-                         -std::nanf(""), FLT_MAX, -FLT_MAX, FLT_TRUE_MIN};
-    for (int e = -149; e < 128; ++e) {
-        for (float const m : {1.0F, 1.25F, 1.4999F, 1.75F, 1.9999F}) {
-            auto const edge = std::ldexp(m, e);
-            for (float const each : {edge, std::nextafterf(edge, 0.0F), std::nextafterf(edge, INFINITY)}) {
-                x.push_back(each);
-                x.push_back(-each);
-            }
-        }
-    }
-    std::mt19937 random{11};
-    for (int i = 0; i < 20000; ++i) {
-        x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
-    }
-    return x;
-}
-
-template <class Bins, bool Scaled>
-void check_split(std::vector<float> const& x, std::size_t length, float factor) {
-    auto const block = std::make_unique<detail::gradient_block>();
-    auto const expected = std::make_unique<detail::gradient_block>();
-    for (std::size_t first = 0; first + length <= x.size(); first += length) {
-        detail::split_block<Bins, Scaled>(x.data() + first, length, factor, *block);
-        expected->largest_key = 0;
-        for (std::size_t i = 0; i < length; ++i) {
-            detail::split_one<Bins>(Scaled ? x[first + i] * factor : x[first + i], i, *expected);
-        }
-        CHECK(same_bytes(block->finite, expected->finite, length));
-        CHECK(same_bytes(block->magnitudes, expected->magnitudes, length));
-        CHECK(same_bytes(block->cells, expected->cells, length));
-        CHECK(block->largest_key == expected->largest_key);
-    }
-}
-
-TEST_CASE("gradient_block: many elements are split as one by one, whatever the length and the bins") {
-    auto const x = hard_floats();
-    for (std::size_t const length : {1U, 15U, 16U, 77U, 1024U}) {
-        CAPTURE(length);
-        check_split<gradient_bins, false>(x, length, 1.0F);
-        check_split<gradient_bins, true>(x, length, 1.0F / 3.0F);
-        check_split<logarithmic_bins<0>, false>(x, length, 1.0F);
-        check_split<logarithmic_bins<7, -3, 5>, true>(x, length, 0x1p-20F);
-    }
 }
 
 template <class Bits>
@@ -101,58 +55,144 @@ TEST_CASE("gradient_block: all half and bfloat16 numbers widen as widen_bits doe
     check_widening<bfloat16_bits>();
 }
 
-/// The sums of a view one element after the other.
+/// A view against the reference, element by element.
 template <class Bins, class T>
 void check_observed(std::vector<T> const& x, float factor) {
     layer_sums<partitioned> sums;
     std::vector<count> cells(Bins::cells);
-    detail::observe_gradient<Bins>(gradient_view(x), factor, sums, cells.data());
+    detail::table_for<Bins> table;
     std::vector<std::uint64_t> expected(Bins::cells);
-    largest_magnitude largest;
-    long double total = 0;
-    long double magnitudes = 0;
-    long double squares = 0;
+    gradient_reference reference;
     for (auto const each : x) {
         auto const g = widen_to<float>(each) * factor;
         ++expected[Bins::index(g)];
-        largest.deposit(g);
-        if (std::isfinite(g)) {
-            total += static_cast<long double>(g);
-            magnitudes += std::abs(static_cast<long double>(g));
-            squares += static_cast<long double>(g) * static_cast<long double>(g);
+        reference.take(g);
+    }
+    for (std::uint64_t times = 1; times <= 2; ++times) { // the second time, the table has been used
+        detail::observe_gradient<Bins>(gradient_view(x), factor, sums, cells.data(), table);
+        bool same = true;
+        for (std::size_t k = 0; k < Bins::cells; ++k) {
+            same = same && cells[k].value() == times * expected[k];
         }
+        CHECK(same);
+        auto const n = static_cast<double>(times);
+        CHECK(sums.value_sum() == n * reference.value_sum());
+        CHECK(sums.magnitude_sum() == n * reference.magnitude_sum());
+        CHECK(sums.square_sum() == n * reference.square_sum());
+        CHECK(sums.largest_value().value_or(-1.0F) == static_cast<float>(reference.largest));
     }
-    for (std::size_t k = 0; k < Bins::cells; ++k) {
-        CHECK(cells[k].value() == expected[k]);
-    }
-    CHECK(sums.largest_value().as_double() == largest.value().as_double());
-    // Recursive summation: at most n 2^-53 times the sum of magnitudes.
-    auto const bound = static_cast<double>(x.size()) * 0x1p-53;
-    CHECK(std::abs(sums.value_sum() - static_cast<double>(total)) <= bound * static_cast<double>(magnitudes));
-    CHECK(std::abs(sums.magnitude_sum() - static_cast<double>(magnitudes)) <= bound * static_cast<double>(magnitudes));
-    CHECK(std::abs(sums.square_sum() - static_cast<double>(squares)) <= bound * static_cast<double>(squares));
 }
 
-TEST_CASE("gradient_block: a whole gradient is observed as element by element, short and long, of any type") {
+TEST_CASE("gradient_block: any floats of any number: every cell, and the exact sums rounded once") {
+    for (std::size_t const n : {1U, 3U, 33U, 1000U, 1025U, 5000U}) {
+        CAPTURE(n);
+        for (auto const& set : tally::testing::hard_gradients(n, static_cast<unsigned>(n))) {
+            CAPTURE(set.first);
+            auto const& x = set.second;
+            check_observed<gradient_bins>(x, 1.0F);
+            check_observed<gradient_bins>(x, 1.0F / 3.0F);
+            check_observed<logarithmic_bins<0>>(x, 1.0F);
+            check_observed<logarithmic_bins<3, -3, 5>>(x, 0x1p-20F);
+            check_observed<logarithmic_bins<5>>(x, 1.0F); // too many cells for the table
+        }
+    }
+}
+
+TEST_CASE("gradient_block: longer than what the table takes at once; one cell takes all of it") {
     std::mt19937 random{13};
     std::normal_distribution<float> normal{0.0F, 0.01F};
-    for (std::size_t const n : {1U, 1000U, 2047U, 2048U, 30000U}) {
-        CAPTURE(n);
-        std::vector<float> x(n);
+    std::vector<float> x(200000);
+    std::generate(x.begin(), x.end(), [&] { return normal(random); });
+    check_observed<gradient_bins>(x, 1.0F);
+    std::fill(x.begin(), x.end(), -std::nextafterf(2.0F, 0.0F));
+    check_observed<gradient_bins>(x, 1.0F);
+    std::fill(x.begin(), x.end(), float_of_bits(0x801f'ffffU)); // subnormal, in the cell of -0
+    check_observed<gradient_bins>(x, 1.0F);
+}
+
+TEST_CASE("gradient_block: 16-bit elements, each of them and times a factor") {
+    for (std::size_t const n : {5U, 4000U}) {
         std::vector<half_bits> halves(n);
         std::vector<bfloat16_bits> short_ones(n);
+        std::mt19937 random{17};
         for (std::size_t i = 0; i < n; ++i) {
-            x[i] = i % 97 == 5 ? (i % 2 != 0 ? NAN : -INFINITY) : i % 11 == 0 ? 0.0F : normal(random);
-            halves[i] = narrow_to<half_bits>(x[i]);
-            short_ones[i] = narrow_to<bfloat16_bits>(x[i]);
+            halves[i] = {static_cast<std::uint16_t>(random())};
+            short_ones[i] = {static_cast<std::uint16_t>(random())};
         }
-        check_observed<gradient_bins>(x, 1.0F);
-        check_observed<gradient_bins>(x, 1.0F / 1024.0F);
-        check_observed<logarithmic_bins<5>>(x, 1.0F); // too many cells for private counters
         check_observed<gradient_bins>(halves, 1.0F);
+        check_observed<gradient_bins>(short_ones, 1.0F);
+        check_observed<gradient_bins>(halves, 0.7F);
         check_observed<gradient_bins>(short_ones, 0.7F);
     }
 }
+
+TEST_CASE("gradient_block: squares of updates and weights are exact; NaN and infinities stay visible") {
+    for (std::size_t const n : {1U, 7U, 1024U, 3000U}) {
+        for (auto const& set : tally::testing::hard_gradients(n, 5)) {
+            CAPTURE(n);
+            CAPTURE(set.first);
+            auto const& x = set.second;
+            gradient_reference reference;
+            reference.take(x);
+            monitor_sums::squares squares;
+            detail::observe_squares(gradient_view(x), squares);
+            if (reference.nans != 0) {
+                CHECK(std::isnan(squares.value()));
+            } else if (reference.positive + reference.negative != 0) {
+                CHECK(squares.value() == INFINITY);
+            } else {
+                CHECK(squares.value() == reference.square_sum());
+            }
+            CHECK(squares.infinities() == reference.positive + reference.negative);
+            CHECK(squares.nans() == reference.nans);
+        }
+    }
+}
+
+TEST_CASE("gradient_block: no bit of a small square is lost beside large ones, however far they are apart") {
+    std::mt19937 random{19};
+    std::uniform_real_distribution<float> uniform{1.0F, 2.0F};
+    for (int octaves = 10; octaves < 60; ++octaves) {
+        CAPTURE(octaves);
+        std::vector<float> x(1024);
+        std::generate(x.begin(), x.end(), [&] { return uniform(random); });
+        auto const small = std::ldexp(0x1.000002p0F, -octaves);
+        x[700] = small;
+        monitor_sums::squares squares;
+        detail::observe_squares(gradient_view(x), squares);
+        for (auto const each : x) {
+            squares.deposit(each, each == small ? 0.0F : -each);
+        }
+        CHECK(squares.value() == static_cast<double>(small) * static_cast<double>(small));
+    }
+}
+
+#if defined(__SSE2__)
+TEST_CASE(
+    "gradient_block: a thread that flushes subnormal numbers and rounds up finds the same, and goes on as before") {
+    std::vector<float> x(3000, FLT_TRUE_MIN);
+    x[7] = 0x1p-126F;
+    std::vector<float> const weights(3000, 0x1.234p-130F);
+    layer_sums<partitioned> expected;
+    std::vector<count> cells(gradient_bins::cells);
+    detail::table_for<gradient_bins> table;
+    auto const observe = [&](layer_sums<partitioned>& sums) {
+        detail::observe_gradient<gradient_bins>(gradient_view(x), 0.3F, sums, cells.data(), table);
+        detail::observe_squares(gradient_view(weights), sums.weights());
+    };
+    observe(expected);
+    unsigned const before = __builtin_ia32_stmxcsr();
+    unsigned const odd = 0x1f80U | 0x8040U | 0x4000U; // flush to zero, subnormals are zero, upwards
+    __builtin_ia32_ldmxcsr(odd);
+    layer_sums<partitioned> sums;
+    observe(sums);
+    auto const after = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(before);
+    CHECK((after & ~0x3fU) == odd);
+    CHECK(sums == expected);
+    CHECK(expected.square_sum() > 0.0);
+}
+#endif
 
 TEST_CASE("gradient_view: the element type is found, also of foreign 16-bit types") {
     struct foreign_half {

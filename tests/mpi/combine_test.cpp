@@ -112,6 +112,44 @@ TEST_CASE("combine over MPI: the bits of one pass, with uneven parts and a repli
     CHECK(state_in(restored.snapshot(comm)) == expected);
 }
 
+TEST_CASE("combine over MPI: sums, maxima and bytes of all sizes, to all and to each root, as over threads") {
+    using everything =
+        tally::collection<tally::named<"spread", tally::variance<>>,
+                          tally::named<"in order", tally::mean<float, tally::sum<double>>>,
+                          tally::named<"smallest", tally::smallest<>>, tally::named<"largest", tally::largest<>>,
+                          tally::named<"confusion", tally::confusion_matrix<>>>;
+    for (auto const n : {std::size_t{3}, std::size_t{20}, std::size_t{40}, std::size_t{100}, std::size_t{400}}) {
+        CAPTURE(n);
+        auto const filled = [&](int rank) {
+            tally::host::tracker<everything> tracker{tally::num_classes{n}};
+            std::vector<float> values;
+            std::vector<std::size_t> labels;
+            std::vector<std::size_t> predicted;
+            for (std::size_t i = 0; i != 100 * static_cast<std::size_t>(rank); ++i) { // none on replica 0
+                values.push_back(std::sin(static_cast<float>(i) + 0.1F * static_cast<float>(rank)));
+                labels.push_back(i * i % n);
+                predicted.push_back(i % n);
+            }
+            tracker.update(tally::values(values), tally::predictions(predicted), tally::targets(labels));
+            return tracker;
+        };
+        auto comm = world();
+        auto const expected = tally::replicas{comm.size()}.run(
+            [&](tally::thread_communicator& replica) { return filled(replica.rank()).snapshot(replica); });
+        auto const tracker = filled(comm.rank());
+        CHECK(tracker.snapshot(comm) == expected[0]);
+        for (int root = 0; root != comm.size(); ++root) {
+            auto const at_root = tracker.combine_to(comm, root);
+            CHECK(at_root.has_value() == (comm.rank() == root));
+            CHECK((!at_root || tally::snapshot(*at_root) == expected[0]));
+        }
+        CHECK_THROWS_AS((void)tracker.combine_to(comm, comm.size()), tally::configuration_error);
+        CHECK(tracker.snapshot(comm) == expected[0]);
+        comm.set_largest_message(4096); // in pieces, where it is larger
+        CHECK(tracker.snapshot(comm) == expected[0]);
+    }
+}
+
 TEST_CASE("combine over MPI: one group of at most three collectives") {
     auto comm = world();
     counting_communicator counted{comm};

@@ -76,8 +76,9 @@ TEST_CASE("cuda::tracker over NCCL: 30 metrics are one group of three calls; sta
     CHECK(counted("group", "nccl_calls") == replicas);
     CHECK(collectives("nccl_calls") == 3 * replicas);
     CHECK(counted("pack_kernel", "launches") == replicas);
-    for (auto const* call : {"cudaMalloc", "cudaMallocHost", "cudaFree", "cudaFreeHost", "cudaMemset",
-                             "cudaMemsetAsync", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaEventCreate"}) {
+    // Not what is freed: threads may still free what earlier cases had.
+    for (auto const* call : {"cudaMalloc", "cudaMallocHost", "cudaMemset", "cudaMemsetAsync", "cudaStreamSynchronize",
+                             "cudaEventSynchronize", "cudaEventCreate"}) {
         CAPTURE(call);
         CHECK(counted(call, "calls") == 0);
     }

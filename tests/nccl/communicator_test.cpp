@@ -6,9 +6,12 @@
 #include "nccl/support.hpp"
 
 #include <tally/comm/all_reduce.hpp>
+#include <tally/comm/hierarchical.hpp>
 #include <tally/comm/replicas.hpp>
 #include <tally/nccl.hpp>
 #include <tally/op/ops.hpp>
+#include <tally/ranking/ranked_labels.hpp>
+#include <tally/ranking/ranking_buffer.hpp>
 
 #include <doctest/doctest.h>
 #include <nccl.h>
@@ -18,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -54,6 +58,29 @@ struct staged_runner {
     }
 };
 
+/// Two groups of two devices each, joined by communicators of another kind between their leaders.
+struct two_groups_runner {
+    static constexpr bool sees_mismatch = true; // it compares calls itself
+
+    [[nodiscard]] int size() const { return 4; }
+    template <class Function>
+    void run(Function function) const {
+        std::vector<std::vector<tally::nccl_communicator>> groups;
+        groups.push_back(tally::nccl_communicators(std::vector<int>{0, 1}, 60s));
+        groups.push_back(tally::nccl_communicators(std::vector<int>{2, 3}, 60s));
+        tally::thread_group const leaders{2, 60s};
+        on_devices(4, [&](int rank) {
+            auto& inner = groups[static_cast<std::size_t>(rank / 2)][static_cast<std::size_t>(rank % 2)];
+            std::optional<tally::thread_communicator> outer;
+            if (inner.rank() == 0) {
+                outer.emplace(leaders.communicator(rank / 2));
+            }
+            tally::hierarchical_communicator comm{inner.staged(), outer ? &*outer : nullptr};
+            function(comm);
+        });
+    }
+};
+
 /// A sum over the group on device memory.
 std::uint64_t sum_of(tally::nccl_communicator& comm, std::uint64_t mine) {
     law_buffer<tally::device_space, std::uint64_t> word{{mine}};
@@ -75,6 +102,14 @@ TEST_CASE("nccl_staged: the communicator laws in host memory, for 1 to 8 replica
         CAPTURE(size);
         check_communicator_laws([size] { return staged_runner{size}; });
     }
+}
+
+TEST_CASE("hierarchical_communicator: the communicator laws with NCCL inside of groups and another one between them") {
+    if (devices_here() < 4) {
+        MESSAGE("skipped: needs four devices");
+        return;
+    }
+    check_communicator_laws([] { return two_groups_runner{}; });
 }
 
 TEST_CASE("nccl_communicator: a user's communicator and stream are used and stay the user's") {
@@ -151,6 +186,35 @@ TEST_CASE("nccl_communicator: splits by color and key, also negative ones; the p
     });
 }
 
+TEST_CASE("nccl_communicator: without some replicas, the others make a group of their own; the old one goes on") {
+    auto const size = group_sizes().back();
+    if (size < 4) {
+        MESSAGE("skipped: needs four devices");
+        return;
+    }
+    auto group = make_group(size);
+    on_group(group, [&](tally::nccl_communicator& comm) {
+        auto const rank = comm.rank();
+        CHECK(works(comm));
+        if (rank != 0 && rank != 2) { // which take no part
+            auto rest = comm.without({2, 0, 2});
+            CHECK(rest.size() == size - 2);
+            CHECK(rest.rank() == (rank == 1 ? 0 : rank - 2));
+            CHECK(rest.device() == comm.device());
+            CHECK(rest.stream() == comm.stream());
+            CHECK(rest.deadline() == comm.deadline());
+            CHECK(sum_of(rest, static_cast<std::uint64_t>(rank)) ==
+                  static_cast<std::uint64_t>(size * (size - 1) / 2 - 2));
+        }
+        CHECK(works(comm));
+        for (auto const& wrong : std::vector<std::vector<int>>{{rank}, {-1}, {size}}) {
+            CHECK_THROWS_AS((void)comm.without(wrong), tally::configuration_error);
+        }
+        comm.grouped([&] { CHECK_THROWS_AS((void)comm.without({}), tally::configuration_error); });
+        CHECK(works(comm));
+    });
+}
+
 TEST_CASE("nccl_communicator: a group in which something is thrown makes no call, on no replica") {
     auto const size = group_sizes().back();
     auto group = make_group(size);
@@ -219,6 +283,25 @@ TEST_CASE("nccl_staged: all_reduce of users' arrays gives what it gives over thr
                 tally::all_reduce(comm.staged(), std::span(values).first(comm.rank() == 0 ? 2 : 3), tally::op::sum{}),
                 tally::layout_mismatch);
         }
+    });
+}
+
+TEST_CASE("exact rankings over NCCL: a buffer on the host takes the communicator as it is") {
+    auto const size = group_sizes().back();
+    auto const ranking = [](int rank) {
+        tally::host::ranking_buffer<tally::ranked_labels<>> buffer{100};
+        std::vector<float> const scores{0.5F, 0.1F * static_cast<float>(rank), 0.3F};
+        std::vector<int> const labels{1, rank % 2, 0};
+        buffer.update(tally::predictions(scores), tally::targets(labels));
+        return buffer;
+    };
+    auto const expected = tally::replicas{size}.run(
+        [&](tally::thread_communicator& comm) { return ranking(comm.rank()).combine(comm).auroc().value(); });
+    auto group = make_group(size);
+    on_group(group, [&](tally::nccl_communicator& comm) {
+        CHECK(ranking(comm.rank()).combine(comm).auroc().value() == expected[0]);
+        auto const at_root = ranking(comm.rank()).combine_to(comm, 0);
+        CHECK(at_root.has_value() == (comm.rank() == 0));
     });
 }
 

@@ -263,6 +263,34 @@ TEST_CASE("combine over NCCL: a tracker or a communicator destroyed with a combi
     }
 }
 
+TEST_CASE("combine over NCCL: the replicas that remain leave a lost one out, with a combine in flight, and go on" *
+          doctest::test_suite("loss") * doctest::skip()) {
+    auto const size = group_sizes().back();
+    if (size < 3) {
+        MESSAGE("skipped: needs three devices");
+        return;
+    }
+    auto group = make_group(size, 10s);
+    on_group(group, [&](tally::nccl_communicator& comm) {
+        updated own(comm.rank());
+        (void)own.tracker.combine(comm);
+        if (comm.rank() == 1) {
+            return; // is lost
+        }
+        auto const handle = own.tracker.combine_async(comm);
+        stopwatch const watch;
+        auto rest = comm.without({1});
+        CHECK_THROWS_AS((void)handle.get(), tally::replica_lost);
+        CHECK_THROWS_AS((void)own.tracker.combine(comm), tally::replica_lost);
+        CHECK_THROWS_AS((void)comm.without({1}), tally::replica_lost);
+        auto const all = own.tracker.combine(rest);
+        CHECK(watch.elapsed() < 5s); // long before the deadline
+        CHECK(all.replicas() == size - 1);
+        CHECK(all.samples() == static_cast<std::uint64_t>(2 * (size - 1)));
+        CHECK(own.intact(comm.rank()));
+    });
+}
+
 TEST_CASE("combine over NCCL: two communicators in flight are given up in any order, by deadline or by abort" *
           doctest::test_suite("loss") * doctest::skip()) {
     for (bool const by_deadline : {true, false}) {

@@ -40,7 +40,7 @@ struct host_state {
     }
     /// Whether all of a fresh group combine.
     [[nodiscard]] bool combines(tally::nccl_communicator& comm) const {
-        return tracker.combine(comm.staged()).samples() == static_cast<std::uint64_t>(comm.size());
+        return tracker.combine(comm).samples() == static_cast<std::uint64_t>(comm.size());
     }
 
     int rank;
@@ -83,7 +83,7 @@ TEST_CASE("nccl failures: a replica that never comes ends a collective at the de
         comm.set_deadline(400ms);
         stopwatch const watch;
         try {
-            (void)own.tracker.combine(comm.staged());
+            (void)own.tracker.combine(comm);
             CHECK_MESSAGE(false, "combined without a replica");
         } catch (tally::deadline_exceeded const& late) {
             ++by_deadline;
@@ -97,7 +97,7 @@ TEST_CASE("nccl failures: a replica that never comes ends a collective at the de
         CHECK(watch.elapsed() < 2s);
         CHECK(own.intact());
         stopwatch const again;
-        CHECK_THROWS_AS((void)own.tracker.combine(comm.staged()), tally::replica_lost);
+        CHECK_THROWS_AS((void)own.tracker.combine(comm), tally::replica_lost);
         law_buffer<tally::device_space, std::uint64_t> words{{1}};
         CHECK_THROWS_AS(comm.all_reduce_sum(words.span()), tally::replica_lost);
         CHECK_THROWS_AS((void)comm.split(0), tally::replica_lost);
@@ -125,7 +125,7 @@ TEST_CASE("nccl failures: a replica that throws before it combines leaves, and t
                 std::this_thread::sleep_for(50ms);
                 throw std::runtime_error("in update");
             }
-            CHECK_THROWS_AS((void)own.tracker.combine(comm.staged()), tally::replica_lost);
+            CHECK_THROWS_AS((void)own.tracker.combine(comm), tally::replica_lost);
         } catch (std::runtime_error const&) {
             CHECK(rank == 0);
         }
@@ -172,7 +172,7 @@ TEST_CASE("fault: a call of NCCL fails on one replica: it throws nccl_error, the
         host_state const own(comm.rank());
         stopwatch const watch;
         try {
-            (void)own.tracker.combine(comm.staged());
+            (void)own.tracker.combine(comm);
             CHECK_MESSAGE(false, "combined without a replica");
         } catch (tally::nccl_error const& error) {
             if (error.result() == ncclSystemError) {

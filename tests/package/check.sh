@@ -29,3 +29,6 @@ esac
 "$cmake" -S "$source_dir/tests/package/consumer" -B "$work/build" -G "$generator" "-DCMAKE_CXX_COMPILER=$compiler" "$@"
 "$cmake" --build "$work/build"
 "$work/build/consumer"
+if [ -x "$work/build/consumer_mpi" ]; then
+    "$work/build/consumer_mpi" # a job of one process needs no launcher
+fi

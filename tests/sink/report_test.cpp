@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // report: which entries a value becomes, and what a report refuses without being changed.
+#include <tally/layout/logarithmic_bins.hpp>
 #include <tally/sink/report.hpp>
 #include <tally/sink/report_metrics.hpp>
 #include <tally/tally.hpp>
@@ -160,6 +161,33 @@ TEST_CASE("report: groups become a series, or one entry each where they are no s
     CHECK(get<report::series>(page, "rmse").label.empty());
     CHECK(get<number>(page, "rmse/outside") == number{std::uint64_t{4}});
     CHECK(get<number>(page, "least/0/position") == number{std::uint64_t{7}});
+}
+
+TEST_CASE("report: bins without a bound become rows only where they hold something") {
+    using bins = tally::logarithmic_bins<1>;
+    using sizes = tally::histogram<bins>;
+    auto const rows_of = [](std::vector<float> const& x) {
+        report page{0};
+        page.add("sizes", combined_of<sizes>(tally::values(x)));
+        return get<report::histogram>(page, "sizes");
+    };
+    auto const usual = rows_of({1.0F, -2.0F, 0.0F});
+    CHECK(usual.size() == bins::bins - 2);
+    CHECK(usual.front().left == bins::edge(1));
+    CHECK(usual.back().right == bins::edge(bins::bins - 1));
+    double total = 0;
+    for (auto const& row : usual) {
+        total += row.count;
+    }
+    CHECK(total == 3);
+    // What lies outside of the exponents of the bins is not lost.
+    using narrow = tally::logarithmic_bins<0, -3, 3>;
+    report page{0};
+    page.add("sizes", combined_of<tally::histogram<narrow>>(tally::values(std::vector<float>{100.0F, -1.0F})));
+    auto const& wide = get<report::histogram>(page, "sizes");
+    CHECK(wide.size() == narrow::bins - 1);
+    CHECK(wide.back().right == std::numeric_limits<double>::max());
+    CHECK(wide.back().count == 1);
 }
 
 TEST_CASE("report: a histogram of values with nothing in range is zero counts, and the rest is counted beside it") {

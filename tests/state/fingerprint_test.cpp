@@ -67,7 +67,7 @@ struct total_then_samples {
 
 TEST_CASE("layout_hash: equal types and shapes, equal hashes") {
     CHECK(hash_of<tally::mean<>>() == hash_of<tally::mean<float>>());
-    CHECK(hash_of<tally::mean<>>() == hash_of<tally::mean<float, tally::sum<double>, tally::unweighted>>());
+    CHECK(hash_of<tally::mean<>>() == hash_of<tally::mean<float, tally::exact_sum<float>, tally::unweighted>>());
     CHECK(hash_of<tally::confusion_matrix<>>(tally::num_classes{7}) ==
           hash_of<tally::confusion_matrix<>>(tally::num_classes{7}));
     using first = collection<named<"a", tally::mean<>>, named<"b", tally::total<>>>;
@@ -78,7 +78,7 @@ TEST_CASE("layout_hash: equal types and shapes, equal hashes") {
 TEST_CASE("layout_hash: the data don't take part") {
     tally::states_of<tally::mean<>> states{std::tuple<>{}};
     auto const before = tally::layout_hash<tally::mean<>>(states);
-    states.get<1>().total.deposit(5.0);
+    states.get<1>().total.deposit(5.0F);
     CHECK(tally::layout_hash<tally::mean<>>(states) == before);
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("state_tuple: bookkeeping first, then the counters in the order of the
     using both = tally::collection<tally::named<"a", tally::mean<>>, tally::named<"b", tally::confusion_matrix<>>,
                                    tally::named<"c", tally::mean<>>>;
     tally::states_of<both> states{std::tuple{tally::num_classes{3}}};
-    states.get<1>().total.deposit(2.0);
+    states.get<1>().total.deposit(2.0F);
     states.get<2>().cells.deposit(tally::at(2, 2));
     auto copy = states;
     copy.merge(states);

@@ -71,9 +71,17 @@ public:
     [[nodiscard]] TALLY_HD constexpr double m2_x() const { return m2_x_; }
     [[nodiscard]] TALLY_HD constexpr double m2_y() const { return m2_y_; }
     [[nodiscard]] TALLY_HD constexpr double c_xy() const { return c_xy_; }
+    [[nodiscard]] TALLY_HD constexpr double mean_difference() const { return mean_x_ - mean_y_; }
+    /// The sums above over weight - ddof.
+    [[nodiscard]] TALLY_HD constexpr double variance_x(std::size_t ddof) const { return m2_x_ / freedom(ddof); }
+    [[nodiscard]] TALLY_HD constexpr double variance_y(std::size_t ddof) const { return m2_y_ / freedom(ddof); }
+    [[nodiscard]] TALLY_HD constexpr double covariance(std::size_t ddof) const { return c_xy_ / freedom(ddof); }
     [[nodiscard]] constexpr bool operator==(co_moments const&) const = default;
 
 private:
+    [[nodiscard]] TALLY_HD constexpr double freedom(std::size_t ddof) const {
+        return weight_ - static_cast<double>(ddof);
+    }
     TALLY_HD constexpr void join(double w, double mx, double my, double xx, double yy, double xy) {
         auto const total = weight_ + w;
         if (w == 0.0) {

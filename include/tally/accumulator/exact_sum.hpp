@@ -159,6 +159,14 @@ public:
                a.negative_infinities_ == b.negative_infinities_;
     }
 
+    /// For what is computed from exact sums: the sum's digits in canonical form, in units of 2^exact_range<T>::lowest.
+    /// They stand for it where nothing has been NaN or infinite.
+    [[nodiscard]] TALLY_HD constexpr digits_type canonical_digits() const {
+        digits_type canonical = digits_;
+        canonical.normalise();
+        return canonical;
+    }
+
     /// For engines: adds a number that is a multiple of 2^lowest, with a significand of at most Bits bits.
     template <int Bits>
     TALLY_HD constexpr void add(detail::decomposed const& x) {

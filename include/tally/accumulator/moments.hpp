@@ -63,6 +63,10 @@ public:
     [[nodiscard]] TALLY_HD constexpr double mean() const { return mean_; }
     /// Weighted sum of squared deviations from the mean.
     [[nodiscard]] TALLY_HD constexpr double m2() const { return m2_; }
+    /// m2 / (weight - ddof)
+    [[nodiscard]] TALLY_HD constexpr double variance(std::size_t ddof) const {
+        return m2_ / (weight_ - static_cast<double>(ddof));
+    }
     [[nodiscard]] constexpr bool operator==(moments const&) const = default;
 
 private:

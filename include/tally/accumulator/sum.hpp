@@ -96,10 +96,4 @@ private:
     T value_{};
 };
 
-/// The sum that metrics use unless told otherwise, for contributions of type T: one place to change it. Integers are
-/// added in 64 bits, whatever their own width.
-template <class T>
-using default_sum = sum<std::conditional_t<std::is_floating_point_v<T>, double,
-                                           std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>>;
-
 } // namespace tally

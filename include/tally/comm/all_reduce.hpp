@@ -7,6 +7,8 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/gather_all.hpp>
+#include <tally/config.hpp>
+#include <tally/core/bits.hpp>
 #include <tally/core/errors.hpp>
 #include <tally/core/half_bits.hpp>
 #include <tally/core/order_key.hpp>
@@ -15,7 +17,6 @@
 #include <tally/op/ops.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -37,20 +38,20 @@ using widened = widened_t<T>;
 
 /// The float next to x whose last bit is set unless it is exactly x. It is no tie of a narrower type, so rounding it once
 /// more gives what rounding x once would have given ("rounding to odd", Boldo, Melquiond 2008).
-constexpr float float_for_narrowing(double x) {
+TALLY_HD constexpr float float_for_narrowing(double x) {
     auto const nearest = static_cast<float>(x);
-    auto const bits = std::bit_cast<std::uint32_t>(nearest);
+    auto const bits = bit_cast<std::uint32_t>(nearest);
     auto const wide = static_cast<double>(nearest);
     if (wide == x || x != x || bits % 2 != 0) {
         return nearest;
     }
     bool const outward = (x < 0 ? -x : x) > (wide < 0 ? -wide : wide);
-    return std::bit_cast<float>(outward ? bits + 1 : bits - 1);
+    return bit_cast<float>(outward ? bits + 1 : bits - 1);
 }
 
 /// Back to the user's type; 16-bit types round once, to even.
 template <class T, class Wide>
-constexpr T narrow(Wide x) {
+TALLY_HD constexpr T narrow(Wide x) {
     if constexpr (std::same_as<T, half_bits> || std::same_as<T, bfloat16_bits>) {
         return narrow_to<T>(float_for_narrowing(x));
     } else if constexpr (std::is_arithmetic_v<T>) {
@@ -58,6 +59,43 @@ constexpr T narrow(Wide x) {
     } else {
         return static_cast<T>(float_for_narrowing(x));
     }
+}
+
+/// One element of all replicas, `stride` elements apart in rank order, as one. The same bits on hosts and devices, but for
+/// those of a NaN.
+template <class T, class Op>
+TALLY_HD constexpr T reduced_element(T const* parts, std::size_t stride, std::size_t replicas) {
+    if constexpr (std::same_as<Op, op::min> || std::same_as<Op, op::max>) {
+        constexpr bool largest = std::same_as<Op, op::max>;
+        std::uint64_t key = 0;
+        for (std::size_t replica = 0; replica < replicas; ++replica) {
+            auto const next = reduction_key<largest>(widening<T>::widen(parts[replica * stride]));
+            key = next > key ? next : key;
+        }
+        return narrow<T>(from_reduction_key<largest, widened<T>>(key));
+    } else if constexpr (std::is_integral_v<T>) {
+        std::uint64_t sum = 0;
+        for (std::size_t replica = 0; replica < replicas; ++replica) {
+            sum += static_cast<std::uint64_t>(parts[replica * stride]);
+        }
+        return static_cast<T>(sum);
+    } else {
+        double sum = 0.0;
+        for (std::size_t replica = 0; replica < replicas; ++replica) {
+            sum += static_cast<double>(widening<T>::widen(parts[replica * stride]));
+        }
+        return narrow<T>(std::same_as<Op, op::mean> ? sum / static_cast<double>(replicas) : sum);
+    }
+}
+
+template <class T, class Op>
+constexpr void check_operation() {
+    static_assert(
+        !std::is_integral_v<T> || !std::same_as<Op, op::mean>,
+        "tally: op::mean of integers truncates: all_reduce op::sum and divide where the result may be a fraction");
+    static_assert(std::same_as<Op, op::sum> || std::same_as<Op, op::mean> || std::same_as<Op, op::min> ||
+                      std::same_as<Op, op::max>,
+                  "tally: all_reduce takes op::sum, op::mean, op::min or op::max");
 }
 
 /// What a replica asks of all_reduce. Replicas compare it before any data moves: the messages that follow don't tell a
@@ -113,13 +151,13 @@ inline constexpr std::size_t all_reduce_chunk = std::size_t{1} << 16;
 
 template <class T, host_communicator Communicator>
 void all_reduce_extreme(Communicator& communicator, std::span<T> data, auto largest) {
-    constexpr bool Largest = decltype(largest)::value;
+    constexpr bool is_maximum = decltype(largest)::value;
     std::vector<std::uint64_t> keys(data.size());
     std::transform(data.begin(), data.end(), keys.begin(),
-                   [](T const& x) { return reduction_key<Largest>(widening<T>::widen(x)); });
+                   [](T const& x) { return reduction_key<is_maximum>(widening<T>::widen(x)); });
     communicator.all_reduce_max(std::span<std::uint64_t>(keys));
     std::transform(keys.begin(), keys.end(), data.begin(),
-                   [](std::uint64_t key) { return narrow<T>(from_reduction_key<Largest, widened<T>>(key)); });
+                   [](std::uint64_t key) { return narrow<T>(from_reduction_key<is_maximum, widened<T>>(key)); });
 }
 
 template <class T, host_communicator Communicator>
@@ -130,17 +168,13 @@ void all_reduce_integers(Communicator& communicator, std::span<T> data) {
     std::transform(words.begin(), words.end(), data.begin(), [](std::uint64_t word) { return static_cast<T>(word); });
 }
 
-template <class T, host_communicator Communicator>
-void all_reduce_reals(Communicator& communicator, std::span<T> data, double divisor) {
+template <class Op, class T, host_communicator Communicator>
+void all_reduce_reals(Communicator& communicator, std::span<T> data) {
     auto const replicas = static_cast<std::size_t>(communicator.size());
     std::vector<T> all(data.size() * replicas);
     communicator.all_gather(std::as_bytes(std::span<T const>(data)), std::as_writable_bytes(std::span<T>(all)));
     for (std::size_t i = 0; i < data.size(); ++i) {
-        double sum_of_replicas = 0.0;
-        for (std::size_t replica = 0; replica < replicas; ++replica) {
-            sum_of_replicas += static_cast<double>(widening<T>::widen(all[replica * data.size() + i]));
-        }
-        data[i] = narrow<T>(sum_of_replicas / divisor);
+        data[i] = reduced_element<T, Op>(all.data() + i, data.size(), replicas);
     }
 }
 
@@ -157,12 +191,7 @@ template <class T, host_communicator Communicator, class Op>
     requires detail::reducible<T>
 void all_reduce(Communicator& communicator, std::span<T> data, Op) {
     constexpr bool integer = std::is_integral_v<T>;
-    static_assert(
-        !integer || !std::same_as<Op, op::mean>,
-        "tally: op::mean of integers truncates: all_reduce op::sum and divide where the result may be a fraction");
-    static_assert(std::same_as<Op, op::sum> || std::same_as<Op, op::mean> || std::same_as<Op, op::min> ||
-                      std::same_as<Op, op::max>,
-                  "tally: all_reduce takes op::sum, op::mean, op::min or op::max");
+    detail::check_operation<T, Op>();
     detail::agree_on_reduction<T, Op>(communicator, data.size());
     for (std::size_t first = 0; first < data.size();) {
         auto const chunk = data.subspan(first, std::min(detail::all_reduce_chunk, data.size() - first));
@@ -173,8 +202,7 @@ void all_reduce(Communicator& communicator, std::span<T> data, Op) {
         } else if constexpr (integer) {
             detail::all_reduce_integers(communicator, chunk);
         } else {
-            detail::all_reduce_reals(communicator, chunk,
-                                     std::same_as<Op, op::mean> ? static_cast<double>(communicator.size()) : 1.0);
+            detail::all_reduce_reals<Op>(communicator, chunk);
         }
         first += chunk.size();
     }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace tally {
 
@@ -42,6 +43,9 @@ struct device_space {};
 /// | `c.agreements()`            | `agreement_log&` | the layouts that this group has already compared   | nothing   |
 /// | `c.deadline()`              | `milliseconds`   | longest wait for other replicas in one collective  | nothing   |
 /// | `c.set_deadline(duration)`  |                  | changes it for later calls of this replica         | nothing   |
+///
+/// Optional, for trackers: `c.lends(lanes)` and `c.exchange(lanes, root, write, read)`, the collectives of one message that
+/// is packed into and unpacked from memory of the communicator; see `mpi_communicator`.
 ///
 /// Results of collectives inside `grouped` are valid only after it has returned.
 /// Errors: `shape_error` where `all` has another size than it must, `configuration_error` for a root outside the group,
@@ -75,5 +79,29 @@ concept communicator = requires(C& c, C const& constant, std::span<std::byte con
 /// Whether the buffers of a communicator are host memory.
 template <class C>
 concept host_communicator = communicator<C> && std::same_as<typename C::memory_space, host_space>;
+
+/// A communicator in device memory through which data of the host can go as well: `c.staged()` is the same group for
+/// buffers in host memory.
+template <class C>
+concept staged_communicator = communicator<C> && !host_communicator<C> &&
+                              requires(C& c) { requires host_communicator<std::remove_cvref_t<decltype(c.staged())>>; };
+
+/// What trackers of every engine combine over: host memory, or a way there.
+template <class C>
+concept tracker_communicator = host_communicator<C> || staged_communicator<C>;
+
+namespace detail {
+
+/// The communicator itself where its buffers are host memory; else the same group for host memory.
+template <tracker_communicator C>
+[[nodiscard]] auto& on_host(C& communicator) {
+    if constexpr (host_communicator<C>) {
+        return communicator;
+    } else {
+        return communicator.staged();
+    }
+}
+
+} // namespace detail
 
 } // namespace tally

@@ -11,6 +11,7 @@
 #include <tally/comm/detail/mpi_channel.hpp>
 #include <tally/comm/detail/mpi_notes.hpp>
 #include <tally/core/errors.hpp>
+#include <tally/core/wire.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +102,17 @@ public:
     }
     [[nodiscard]] std::size_t largest_message() const noexcept { return largest_message_; }
 
+    /// For trackers: whether a message with these lanes, one word of the sums included, fits the memory in which it travels.
+    [[nodiscard]] bool lends(lane_sizes const& lanes) const {
+        return !in_group() && channel().holds(calls_of(lanes, std::nullopt).calls(), largest_message_);
+    }
+    /// The collectives of one message where lends() is true: `write(detail::message_place)` puts the message where others
+    /// read it, `read(detail::message_place)` takes the result, on the root alone if there is one.
+    template <class Write, class Read>
+    void exchange(lane_sizes const& lanes, std::optional<int> root, Write write, Read read) {
+        channel().exchange(calls_of(lanes, root).calls(), largest_message_, deadline(), write, read);
+    }
+
     /// Whether data goes through shared memory rather than messages; the same on all replicas.
     [[nodiscard]] bool shares_memory() const { return channel().shares(); }
 
@@ -141,6 +154,10 @@ private:
             throw configuration_error("this mpi_communicator was moved from: it belongs to no group");
         }
         return *channel_;
+    }
+
+    static detail::message_calls calls_of(lane_sizes const& lanes, std::optional<int> root) {
+        return {lanes.sums, lanes.maxes, lanes.bytes, root};
     }
 
     void make(std::span<detail::pending_call const> batch) { channel().make(batch, largest_message_, deadline()); }

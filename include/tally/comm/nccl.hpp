@@ -99,6 +99,12 @@ public:
         channel().set_deadline(deadline);
     }
 
+    /// Whether the device memory of messages that are combined for the first time from here on is registered with NCCL as
+    /// windows, so that collectives between devices with direct links read and write it without copies of their own. Off
+    /// unless set; all replicas must set the same, and have their trackers on devices. Gives whether that will be done:
+    /// it takes NCCL 2.27, in the header and at run time, else everything works without.
+    bool use_windows(bool wanted = true) { return channel().use_windows(wanted); }
+
     /// The same group for data in host memory. Lives as long as this object and what it is moved to.
     [[nodiscard]] nccl_staged& staged() {
         (void)channel();
@@ -134,6 +140,43 @@ public:
         channel().settle(channel().comm(), "ncclCommSplit", "split");
         channel().settle(part, "ncclCommSplit", "split");
         return {part, ownership::owned, channel().shared_stream(), deadline()};
+    }
+
+    /// Collective over the replicas that are not in `lost`, which are ranked as here: a communicator of those alone, on this
+    /// stream, with this deadline and an empty agreement log. The others take no part, alive or not. What is in flight here
+    /// is lost, and this communicator then has failed; it may also be used on where nothing was. Not inside `grouped`, and
+    /// not once this one has failed: it has been aborted then, and a new one takes a new id. Throws configuration_error
+    /// for a rank outside the group, this replica's own, or an NCCL before 2.27; deadline_exceeded, nccl_error.
+    [[nodiscard]] nccl_communicator without(std::vector<int> lost) {
+        channel().throw_if_failed();
+        if (in_group() || std::any_of(lost.begin(), lost.end(),
+                                      [this](int other) { return other < 0 || other >= size() || other == rank(); })) {
+            throw configuration_error("without(lost) takes ranks of other replicas of the group, outside of grouped");
+        }
+#if defined(NCCL_SHRINK_ABORT)
+        std::sort(lost.begin(), lost.end());
+        lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
+        bool const in_flight = channel().in_flight();
+        ncclComm_t part = nullptr;
+        auto config = non_blocking();
+        cuda::device_guard const guard{device()};
+        auto const result = ncclCommShrink(channel().comm(), lost.data(), static_cast<int>(lost.size()), &part, &config,
+                                           in_flight ? NCCL_SHRINK_ABORT : NCCL_SHRINK_DEFAULT);
+        detail::nccl_check(result, "ncclCommShrink", channel().comm(), {rank(), device()});
+        try {
+            channel().settle(part, "ncclCommShrink", "the making of a communicator without lost replicas");
+        } catch (...) {
+            abandon({part});
+            throw;
+        }
+        nccl_communicator made{part, ownership::owned, channel().shared_stream(), deadline()};
+        if (in_flight) {
+            channel().fail("a communicator without lost replicas was made while collectives were in flight");
+        }
+        return made;
+#else
+        throw configuration_error("without(lost) takes NCCL 2.27 or newer");
+#endif
     }
 
     /// For the device engine, which puts work of its own before and behind collectives without waiting.

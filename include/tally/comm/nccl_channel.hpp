@@ -8,8 +8,10 @@
 #include <tally/comm/agreement_log.hpp>
 #include <tally/comm/detail/call_batch.hpp>
 #include <tally/comm/detail/patience.hpp>
+#include <tally/comm/nccl_calls.hpp>
 #include <tally/comm/nccl_error.hpp>
 #include <tally/comm/nccl_handle.hpp>
+#include <tally/comm/nccl_window.hpp>
 #include <tally/core/errors.hpp>
 #include <tally/cuda/device.hpp>
 #include <tally/cuda/memory.hpp>
@@ -81,18 +83,32 @@ public:
 
     /// Puts the calls on the stream as one group of NCCL, without waiting for other replicas. Throws shape_error and
     /// configuration_error before anything is called.
-    void launch(std::span<pending_call const> batch) {
+    void launch(std::span<pending_call const> batch) { launch(batch, stream()); }
+    void launch(std::span<pending_call const> batch, cudaStream_t stream) {
         throw_if_failed();
         for (auto const& each : batch) {
             check_call(each);
         }
+        group(
+            [&](char const*& call) {
+                ncclResult_t result = ncclSuccess;
+                for (auto each = batch.begin(); each != batch.end() && !nccl_failed(result); ++each) {
+                    result = nccl_issue({comm_, place_.rank, size_, stream}, *each, call);
+                }
+                return result;
+            },
+            [&] { return batch_text(batch); });
+    }
+
+    /// Puts the calls of NCCL that `issue(call)` makes on the stream as one group. It returns the first result that is an
+    /// error, if any, and names what it calls; `what()` names the group, for people.
+    template <class Issue, class What>
+    void group(Issue issue, What what) {
+        throw_if_failed();
         cuda::device_guard const guard{device()};
         nccl_check(ncclGroupStart(), "ncclGroupStart", comm_, place_);
-        ncclResult_t result = ncclSuccess;
         char const* call = "ncclGroupEnd";
-        for (auto each = batch.begin(); each != batch.end() && !nccl_failed(result); ++each) {
-            result = issue(*each, call);
-        }
+        ncclResult_t result = issue(call);
         auto const ended = ncclGroupEnd(); // whatever happened: a group left open would swallow all later calls
         if (!nccl_failed(result)) {
             result = ended;
@@ -102,8 +118,19 @@ public:
             fail_with(call, result);
         }
         if (result == ncclInProgress) { // the operations are not on the stream before this is over
-            settle(comm_, call, batch_text(batch));
+            settle(comm_, call, what());
         }
+    }
+
+    /// Sends mine(k) to each replica k and receives theirs(k) from it, as one group. The sizes may differ; what is sent to k
+    /// must be as long as what k receives from this replica. To itself nothing is sent if both are the same memory.
+    template <class Mine, class Theirs>
+    void all_to_all(Mine mine, Theirs theirs) {
+        group(
+            [&](char const*& call) {
+                return nccl_exchange({comm_, place_.rank, size_, stream()}, mine, theirs, call);
+            },
+            [] { return std::string("an exchange between all replicas"); });
     }
 
     /// What was begun on `comm` (this one or one being made of it) is over. Throws deadline_exceeded, nccl_error.
@@ -123,11 +150,14 @@ public:
 
     /// Marks this point of the stream; until it is reached, the memory stays.
     void mark(std::shared_ptr<nccl_mark> const& mark, nccl_memory memory) {
+        this->mark(mark, std::move(memory), stream());
+    }
+    void mark(std::shared_ptr<nccl_mark> const& mark, nccl_memory memory, cudaStream_t stream) {
         cuda::device_guard const guard{device()};
         mark->now = nccl_mark::state::pending;
         in_flight_.push_back({mark, std::move(memory)});
         try {
-            mark->event.record(stream());
+            mark->event.record(stream);
         } catch (std::exception const& error) {
             mark->now = nccl_mark::state::lost; // the event may stand for an earlier time
             fail(error.what());
@@ -174,6 +204,12 @@ public:
         }
     }
 
+    /// Whether something has been launched that has not come to its mark yet.
+    [[nodiscard]] bool in_flight() {
+        look();
+        return !in_flight_.empty();
+    }
+
     /// The first reason stays. What the stream has not reached is lost; the memory of it is kept until that is certain.
     void fail(std::string const& reason) noexcept {
         if (failed_) {
@@ -209,7 +245,33 @@ public:
             failure_ = "this replica has left its group";
         } catch (...) { // NOLINT(bugprone-empty-catch): an empty text, then
         }
+        close_windows();
         end(nccl_ending::destroy, std::chrono::milliseconds{250});
+    }
+
+    /// Whether memory() is to be registered with NCCL; false where it has no windows.
+    bool use_windows(bool wanted) {
+        windows_wanted_ = wanted && nccl_has_windows();
+        return windows_wanted_;
+    }
+    /// Device memory for messages, which publish() makes known to the other replicas.
+    [[nodiscard]] std::shared_ptr<std::byte> memory(std::size_t bytes) const {
+        cuda::device_guard const guard{device()};
+        return nccl_allocate(bytes, windows_wanted_);
+    }
+    /// Collective where windows are used, else nothing. Throws deadline_exceeded, nccl_error; then the channel has failed.
+    void publish(std::byte* memory, std::size_t bytes) {
+        if (!windows_wanted_) {
+            return;
+        }
+        throw_if_failed();
+        cuda::device_guard const guard{device()};
+        windows_.push_back(nccl_window{}); // of a deque: NCCL may write there later
+        auto const result = nccl_register(comm_, memory, bytes, windows_.back());
+        if (nccl_failed(result)) {
+            fail_with("ncclCommWindowRegister", result);
+        }
+        settle(comm_, "ncclCommWindowRegister", "the registration of memory for messages");
     }
 
     /// Something kept for the life of the channel, such as the buffers for one type of message; made by make() the
@@ -267,64 +329,42 @@ private:
         }
     }
 
-    ncclResult_t issue(pending_call const& each, char const*& call) {
-        auto const stream = stream_.get();
-        auto const& root = each.call.root;
-        if (each.call.bytes == 0) {
-            return ncclSuccess;
-        }
-        if (each.what != pending_call::kind::gather) {
-            auto* const words = each.words.data();
-            auto const op = each.what == pending_call::kind::sum ? ncclSum : ncclMax;
-            if (!root) {
-                call = "ncclAllReduce";
-                return ncclAllReduce(words, words, each.words.size(), ncclUint64, op, comm_, stream);
+    /// What each replica does by itself before the memory goes.
+    void close_windows() noexcept {
+        try {
+            for (auto const each : windows_) {
+                patience waiting{milliseconds{250}};
+                nccl_deregister(comm_, each);
+                (void)nccl_settle(comm_, waiting, "ncclCommWindowDeregister", place_);
             }
-            call = "ncclReduce";
-            auto* const result = *root == rank() ? words : nullptr;
-            return ncclReduce(words, result, each.words.size(), ncclUint64, op, *root, comm_, stream);
+        } catch (...) { // NOLINT(bugprone-empty-catch): then destroying the communicator has to see to it
         }
-        auto const bytes = each.call.bytes;
-        if (!root) {
-            call = "ncclAllGather";
-            return ncclAllGather(each.mine.data(), each.all.data(), bytes, ncclUint8, comm_, stream);
-        }
-        if (*root == rank()) {
-            call = "ncclRecv";
-            for (int other = 0; other != size_; ++other) {
-                auto* const place = each.all.data() + static_cast<std::size_t>(other) * bytes;
-                if (auto const result = ncclRecv(place, bytes, ncclUint8, other, comm_, stream); nccl_failed(result)) {
-                    return result;
-                }
-            }
-        }
-        call = "ncclSend";
-        return ncclSend(each.mine.data(), bytes, ncclUint8, *root, comm_, stream);
     }
 
-    /// Updates the marks, in the order of the stream, and lets go of the memory behind the last one reached.
+    /// Updates the marks and lets go of the memory behind those that are reached.
     void look() {
-        while (!in_flight_.empty()) {
-            auto& first = in_flight_.front();
-            if (first.mark->now == nccl_mark::state::pending) {
-                try {
-                    cuda::device_guard const guard{device()};
-                    if (!first.mark->event.ready()) {
-                        return;
-                    }
-                } catch (cuda::error const& error) {
-                    fail(error.what());
-                    throw;
-                }
-                first.mark->now = nccl_mark::state::reached;
-            }
-            for (auto& each : first.memory) {
-                if (each.use_count() == 1) {
-                    nccl_retire(nullptr, nccl_ending::destroy, {std::move(each)}, milliseconds{0});
+        try {
+            cuda::device_guard const guard{device()};
+            for (auto& each : in_flight_) {
+                if (each.mark->now == nccl_mark::state::pending && each.mark->event.ready()) {
+                    each.mark->now = nccl_mark::state::reached;
                 }
             }
-            in_flight_.pop_front();
+        } catch (cuda::error const& error) {
+            fail(error.what());
+            throw;
         }
+        std::erase_if(in_flight_, [](auto& each) {
+            if (each.mark->now == nccl_mark::state::pending) {
+                return false;
+            }
+            for (auto& memory : each.memory) {
+                if (memory.use_count() == 1) {
+                    nccl_retire(nullptr, nccl_ending::destroy, {std::move(memory)}, milliseconds{0});
+                }
+            }
+            return true;
+        });
     }
 
     [[noreturn]] void fail_with(char const* call, ncclResult_t result) {
@@ -379,6 +419,8 @@ private:
     std::string failure_;
     std::deque<flight> in_flight_;
     std::vector<keepsake> kept_;
+    bool windows_wanted_ = false;
+    std::deque<nccl_window> windows_;
     agreement_log agreements_;
 };
 

@@ -17,7 +17,8 @@
 // | a.fold(b)               | void    | joins the next replica's accumulator, if that is not `merge`         | O(1) |
 // | a.value()               | number  | what it stands for                                                   | O(1) |
 //
-// Models: count, sum, minimum, maximum, arg_minimum, arg_maximum, moments, co_moments, log_sum_exp, across, cell_state.
+// Models: count, sum, exact_sum, fixed_sum, compensated_sum, minimum, maximum, arg_minimum, arg_maximum, moments,
+// co_moments, exact_moments, exact_co_moments, log_sum_exp, across, cell_state.
 #pragma once
 
 #include <tally/config.hpp>

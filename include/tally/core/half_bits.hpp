@@ -41,10 +41,10 @@ TALLY_HD constexpr float widen_bits(bfloat16_bits x) {
 
 /// Rounds to the nearest, ties to even; overflow gives infinity, NaN stays NaN.
 template <class Bits>
-constexpr Bits narrow_to(float x);
+TALLY_HD constexpr Bits narrow_to(float x);
 
 template <>
-constexpr bfloat16_bits narrow_to<bfloat16_bits>(float x) {
+TALLY_HD constexpr bfloat16_bits narrow_to<bfloat16_bits>(float x) {
     auto const bits = detail::bit_cast<std::uint32_t>(x);
     if (x != x) {
         return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)}; // quiet, so that the payload can't round to infinity
@@ -53,7 +53,7 @@ constexpr bfloat16_bits narrow_to<bfloat16_bits>(float x) {
 }
 
 template <>
-constexpr half_bits narrow_to<half_bits>(float x) {
+TALLY_HD constexpr half_bits narrow_to<half_bits>(float x) {
     auto const bits = detail::bit_cast<std::uint32_t>(x);
     auto const sign = (bits >> 16) & 0x8000U;
     auto const magnitude = bits & 0x7fff'ffffU;

@@ -172,7 +172,7 @@ consteval bool check_contributions() {
         using weighting = typename weighting_of<C>::type;
         constexpr bool weights = all_take_weighted<weighting>(fields{}, given{});
         static_assert(weights, "tally: a field of a weighted metric can't take weights: use count_of<Weighting> for "
-                               "counts, sum<double> for sums");
+                               "counts, total_of<Sum, Weighting> for sums");
         return accepted && weights;
     } else {
         return false;

@@ -65,6 +65,10 @@ struct shared_digits {
             word[i] = 0;
         }
     }
+    template <class F>
+    __device__ void for_each_digits(F&& f) {
+        f(word, static_cast<int>(digits));
+    }
     [[nodiscard]] __device__ exact_sum<T> total() const {
         std::uint64_t copy[words];
         for (std::size_t i = 0; i < words; ++i) {
@@ -161,6 +165,41 @@ public:
         pending_ += Count;
     }
 
+    /// Moves what the windows of a warp hold to the digits. All lanes call it together. Windows at the same place, as a
+    /// rule all of them, are added up first, so that few atomic operations meet.
+    __device__ void flush_warp(shared_digits<T>& shared) {
+        constexpr unsigned all_lanes = 0xffff'ffffU;
+        auto const sum_of_lanes = [](std::int64_t x) {
+#pragma unroll
+            for (int distance = 16; distance > 0; distance /= 2) {
+                x += __shfl_xor_sync(all_lanes, x, distance);
+            }
+            return x;
+        };
+        for (;;) {
+            auto const waiting = __ballot_sync(all_lanes, pending_ != 0);
+            if (waiting == 0U) {
+                return;
+            }
+            auto const top = __shfl_sync(all_lanes, top_, __ffs(static_cast<int>(waiting)) - 1);
+            bool const joins = pending_ != 0 && top_ == top;
+#pragma unroll
+            for (int w = 0; w < traits::windows; ++w) {
+                auto const value = joins ? value_of(w) : 0;
+                auto const low = sum_of_lanes(value & 0xffff); // the sum of 32 windows may have 68 bits
+                auto const high = sum_of_lanes(value >> 16);
+                if (threadIdx.x % 32 == 0) {
+                    auto const exponent = top - (w + 1) * width;
+                    shared.add(static_cast<std::uint64_t>(low), exponent, false);
+                    shared.add(static_cast<std::uint64_t>(high < 0 ? -high : high), exponent + 16, high < 0);
+                }
+            }
+            if (joins) {
+                clear();
+            }
+        }
+    }
+
     /// What the window holds.
     [[nodiscard]] __device__ exact_sum<T> total() const {
         exact_sum<T> sum;
@@ -168,6 +207,17 @@ public:
             sum.template add<64>({significand, exponent, negative, tally::detail::number_kind::finite});
         });
         return sum;
+    }
+
+    /// Calls f(significand, exponent, negative) for each number that makes up the window.
+    template <class F>
+    __device__ void for_each_sum(F&& f) const {
+#pragma unroll
+        for (int w = 0; w < traits::windows; ++w) {
+            auto const value = value_of(w);
+            auto const bits = static_cast<std::uint64_t>(value);
+            f(value < 0 ? 0ULL - bits : bits, top_ - (w + 1) * width, value < 0);
+        }
     }
 
 private:
@@ -181,15 +231,10 @@ private:
         }
         return found;
     }
-    template <class F>
-    __device__ void for_each_sum(F&& f) const {
-#pragma unroll
-        for (int w = 0; w < traits::windows; ++w) {
-            auto const constant = static_cast<std::uint64_t>(__double_as_longlong(magic));
-            auto const value = sums_[w] - constant * static_cast<std::uint64_t>(pending_);
-            bool const negative = static_cast<std::int64_t>(value) < 0;
-            f(negative ? 0ULL - value : value, top_ - (w + 1) * width, negative);
-        }
+    /// In units of 2^(top - (w + 1) width).
+    [[nodiscard]] __device__ std::int64_t value_of(int w) const {
+        auto const constant = static_cast<std::uint64_t>(__double_as_longlong(magic));
+        return static_cast<std::int64_t>(sums_[w] - constant * static_cast<std::uint64_t>(pending_));
     }
     __device__ void flush(shared_digits<T>& shared) {
         if (pending_ != 0) {
@@ -197,6 +242,9 @@ private:
                 shared.add(significand, exponent, negative);
             });
         }
+        clear();
+    }
+    __device__ void clear() {
 #pragma unroll
         for (int w = 0; w < traits::windows; ++w) {
             sums_[w] = 0;
@@ -230,6 +278,7 @@ struct thread_part<exact_sum<T>, X> {
     using number = std::conditional_t<std::is_same_v<T, float>, typename window_number<X>::type, double>;
     using shared_type = shared_digits<T>;
     static constexpr bool takes_tiles = true;
+    static constexpr bool finishes_in_shared = true;
     exact_window<T, number> window;
 
     template <class... W>
@@ -259,6 +308,9 @@ struct thread_part<exact_sum<T>, X> {
         }
         window.add(numbers, shared);
     }
+    /// Whole warps (shared_finish.cuh).
+    __device__ void flush(shared_type& shared) { window.flush_warp(shared); }
+    /// For kernels that reduce whole accumulators.
     __device__ exact_sum<T> total(shared_type const& shared) const {
         auto sum = window.total();
         if (threadIdx.x == 0) {

@@ -6,6 +6,7 @@
 // merges the blocks' records in block order, so that nothing depends on which block came when.
 #pragma once
 
+#include <tally/cuda/shared_finish.cuh>
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/thread_state.cuh>
 
@@ -172,9 +173,9 @@ __device__ void flush_registers(type_list<Id...>, table_record<type_list<Id...>>
 }
 
 /// Merges the blocks' accumulators of the fields whose order shows: the last block to get here does it for all.
-template <int Threads, class... Ordered, class Fields, class Storage>
-__device__ void finish_in_order(type_list<Ordered...>, state_access<Fields> const& states,
-                                scalar_record<Fields> const& of_block, Storage& storage) {
+template <int Threads, class... Ordered, class Fields, class Record, class Storage>
+__device__ void finish_in_order(type_list<Ordered...>, state_access<Fields> const& states, Record const& of_block,
+                                Storage& storage) {
     using ordered = type_list<Ordered...>;
     using record = scalar_record<ordered>;
     __shared__ bool is_last;
@@ -215,27 +216,15 @@ __device__ void finish_in_order(type_list<Ordered...>, state_access<Fields> cons
     }
 }
 
-/// Ends an update. All threads of all blocks call it.
-template <int Threads, class Tuning, class... Id, class Thread>
-__device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& states, Thread const& thread,
-                       std::byte* shared_tables) {
+/// Reduces the fields that threads hold as accumulators and merges them into the states.
+template <int Threads, class... Id, class Fields, class Thread>
+__device__ void finish_reduced_fields(type_list<Id...>, state_access<Fields> const& states, Thread const& thread) {
     using fields = type_list<Id...>;
-    using tables = typename table_fields<fields>::type;
     using reduction = block_reduction<fields, Threads>;
     __shared__ union {
         typename reduction::storage all;
         typename block_reduction<ordered_fields<fields>, Threads>::storage ordered;
     } storage;
-
-    if constexpr (Thread::shared_type::any) {
-        __syncthreads();
-    }
-    if constexpr (tables::size != 0) {
-        flush_registers<Tuning>(tables{}, states.tables, thread, shared_tables);
-        __syncthreads();
-        flush_private_tables(tables{}, states.tables, shared_tables);
-    }
-
     scalar_record<fields> mine{};
     ((mine.template of<Id>() = thread.template total<Id>()), ...);
     reduction::run(storage.all, mine);
@@ -250,6 +239,24 @@ __device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& s
     if constexpr (ordered_fields<fields>::size != 0) {
         finish_in_order<Threads>(ordered_fields<fields>{}, states, mine, storage.ordered);
     }
+}
+
+/// Ends an update. All threads of all blocks call it.
+template <int Threads, class Tuning, class... Id, class Thread>
+__device__ void finish(type_list<Id...>, state_access<type_list<Id...>> const& states, Thread& thread,
+                       std::byte* shared_tables) {
+    using fields = type_list<Id...>;
+    using tables = typename table_fields<fields>::type;
+    if constexpr (Thread::shared_type::any) {
+        __syncthreads();
+    }
+    if constexpr (tables::size != 0) {
+        flush_registers<Tuning>(tables{}, states.tables, thread, shared_tables);
+        __syncthreads();
+        flush_private_tables(tables{}, states.tables, shared_tables);
+    }
+    finish_shared_fields(typename fields_by_finish<fields, Tuning, true>::type{}, thread, states.resident);
+    finish_reduced_fields<Threads>(typename fields_by_finish<fields, Tuning, false>::type{}, states, thread);
 }
 
 } // namespace tally::cuda::detail

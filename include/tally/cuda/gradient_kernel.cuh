@@ -3,16 +3,16 @@
 //
 // What the device does with gradients: tasks of the multi-tensor kernel that accumulate a step, layer by layer, into
 // tables in the device's memory, and the kernel that takes a step into the epoch. A block counts its part of a layer in
-// shared memory and sums it in registers, then merges both into the layer's cells by atomics.
+// shared memory, and sums it in the windows of its threads, which end as integers in shared memory; then it adds all of
+// them to the layer's words by atomics. Integers only, so nothing depends on an order.
 #pragma once
 
 #include <tally/core/half_bits.hpp>
-#include <tally/cuda/atomics.cuh>
-#include <tally/cuda/finish.cuh>
+#include <tally/cuda/element_kernel.cuh>
+#include <tally/cuda/exact_part.cuh>
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/table_policy.hpp>
 #include <tally/cuda/tensor_kernel.cuh>
-#include <tally/cuda/thread_state.cuh>
 #include <tally/monitor/gradient_statistics.hpp>
 #include <tally/monitor/gradient_view.hpp>
 #include <tally/monitor/largest_magnitude.hpp>
@@ -41,6 +41,15 @@ struct stored_layer_sums {
     static constexpr std::size_t weights = updates + square_bytes;
     static constexpr std::size_t largest = weights + square_bytes;
     static constexpr std::size_t size = stored_bytes<layer_sums<D>>();
+    static constexpr unsigned parts = 6; ///< five sums and the largest magnitude
+
+    __device__ static std::size_t offset_of(std::uint64_t part) {
+        return part < 2 ? part * value_bytes : squares + (part - 2) * square_bytes;
+    }
+    /// Of a sum, without its three counts of what is not finite.
+    __device__ static std::size_t digits_of(std::uint64_t part) {
+        return (part < 2 ? value_bytes : square_bytes) / sizeof(std::uint64_t) - 3;
+    }
     static_assert(by_parts<layer_sums<D>> && size == largest + stored_bytes<largest_magnitude>(),
                   "tally: the sums of a monitor must be merged by parts, for atomics");
 };
@@ -62,25 +71,20 @@ __device__ void with_gradient_type(std::uint32_t type, F&& f) {
     }
 }
 
-/// Adds a block's share of a sum, in thread 0.
-template <class Acc>
-__device__ void merge_stored(std::byte* stored, Acc const& value) {
-    if (threadIdx.x == 0) {
-        merge_into_cell(stored, nullptr, value);
+/// Adds what a block has of a sum to the layer's words. All threads of the block.
+template <class T>
+__device__ void add_digits(std::byte* stored, shared_digits<T> const& shared) {
+    auto* const words = reinterpret_cast<unsigned long long*>(stored);
+    for (auto i = threadIdx.x; i < shared_digits<T>::words; i += blockDim.x) {
+        if (shared.word[i] != 0) {
+            atomicAdd(words + i, shared.word[i]);
+        }
     }
 }
 
 /// Gradients of layers: `target` is the layer.
 template <distribution D, class Bins, class Tuning>
 class gradient_task {
-    using values = field<0, 0, monitor_sums::values, float>;
-    using magnitudes = field<0, 1, monitor_sums::values, float>;
-    using squares = field<0, 2, monitor_sums::squares, float>;
-    using largest = field<0, 3, largest_magnitude, float>;
-    using summed = type_list<values, magnitudes, squares>;
-    using reduced = type_list<values, magnitudes, squares, largest>;
-    using sums_type = thread_state<summed, Tuning>;
-    using reduction = block_reduction<reduced, threads_of<Tuning>>;
     using cells = stored_layer_sums<D>;
     using count_type = distributed<D, count>;
     static_assert(stored_bytes<count_type>() == sizeof(std::uint64_t));
@@ -95,13 +99,14 @@ public:
     };
     struct shared_type {
         std::uint32_t counts[counts_in_block ? Bins::cells : 1];
-        table_record<type_list<>> no_tables; // empty
-        typename sums_type::shared_type sums;
-        typename reduction::storage reduction_storage;
+        std::uint32_t largest;
+        shared_digits<float> values;
+        shared_digits<float> magnitudes;
+        shared_digits<product<float>> squares;
     };
 
     __device__ gradient_task(arguments const& from_host, shared_type& shared)
-        : arguments_{from_host}, shared_{shared}, sums_{shared.no_tables, nullptr, shared.sums} {}
+        : arguments_{from_host}, shared_{shared} {}
 
     template <class F>
     __device__ static void with_type(std::uint32_t tag, F&& f) {
@@ -114,7 +119,12 @@ public:
                 shared_.counts[i] = 0;
             }
         }
-        shared_.sums.clear();
+        if (threadIdx.x == 0) {
+            shared_.largest = 0;
+        }
+        shared_.values.clear();
+        shared_.magnitudes.clear();
+        shared_.squares.clear();
         __syncthreads();
     }
     template <class T, int Count>
@@ -125,6 +135,7 @@ public:
     __device__ void take_some(T const (&raw)[Count], std::uint32_t valid) {
         float finite[Count];
         float magnitude[Count];
+        double square[Count];
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
             bool const counts = ((valid >> i) & 1U) != 0U;
@@ -133,14 +144,15 @@ public:
             bool const summed_too = counts && bits < 0x7f80'0000U;
             finite[i] = summed_too ? x : 0.0F;
             magnitude[i] = summed_too ? __uint_as_float(bits) : 0.0F;
+            square[i] = static_cast<double>(finite[i]) * static_cast<double>(finite[i]); // exact
             largest_ = max(largest_, summed_too ? bits + 1U : 0U);
             if (counts) {
                 count_one(Bins::index(x));
             }
         }
-        sums_.template deposit_all<0, 0>(finite);
-        sums_.template deposit_all<0, 1>(magnitude);
-        sums_.template deposit_all<0, 2>(finite, finite);
+        values_.add(finite, shared_.values);
+        magnitudes_.add(magnitude, shared_.magnitudes);
+        squares_.add(square, shared_.squares);
     }
     /// 32-bit counts must not wrap.
     __device__ void end_tile(std::uint32_t) {
@@ -156,19 +168,25 @@ public:
         }
     }
     __device__ void end(std::uint32_t layer) {
+        values_.flush_warp(shared_.values);
+        magnitudes_.flush_warp(shared_.magnitudes);
+        squares_.flush_warp(shared_.squares);
+        for (int distance = 16; distance > 0; distance /= 2) {
+            largest_ = max(largest_, __shfl_xor_sync(0xffff'ffffU, largest_, distance));
+        }
+        if (threadIdx.x % 32 == 0) {
+            atomicMax(&shared_.largest, largest_);
+        }
         __syncthreads();
         flush_counts();
-        scalar_record<reduced> mine{};
-        mine.template of<values>() = sums_.template total<values>();
-        mine.template of<magnitudes>() = sums_.template total<magnitudes>();
-        mine.template of<squares>() = sums_.template total<squares>();
-        mine.template of<largest>().deposit_key(largest_);
-        reduction::run(shared_.reduction_storage, mine);
         auto* const stored = arguments_.step.sums + layer * cells::size;
-        merge_stored(stored + cells::values, mine.template of<values>());
-        merge_stored(stored + cells::magnitudes, mine.template of<magnitudes>());
-        merge_stored(stored + cells::squares, mine.template of<squares>());
-        merge_stored(stored + cells::largest, mine.template of<largest>());
+        add_digits(stored + cells::values, shared_.values);
+        add_digits(stored + cells::magnitudes, shared_.magnitudes);
+        add_digits(stored + cells::squares, shared_.squares);
+        if (threadIdx.x == 0) {
+            atomicMax(reinterpret_cast<unsigned long long*>(stored + cells::largest),
+                      static_cast<unsigned long long>(shared_.largest));
+        }
     }
 
 private:
@@ -192,7 +210,9 @@ private:
 
     arguments const& arguments_;
     shared_type& shared_;
-    sums_type sums_;
+    exact_window<float, float> values_;
+    exact_window<float, float> magnitudes_;
+    exact_window<product<float>, double> squares_;
     unsigned long long* counters_ = nullptr;
     std::uint64_t tiles_since_flush_ = 0;
     std::uint32_t largest_ = 0;
@@ -201,10 +221,6 @@ private:
 /// Squares of updates and of weights: `target` is twice the layer, one more for weights. NaN stays visible in the sums.
 template <distribution D, class Tuning>
 class square_task {
-    using squares = field<0, 0, monitor_sums::squares, float>;
-    using summed = type_list<squares>;
-    using sums_type = thread_state<summed, Tuning>;
-    using reduction = block_reduction<summed, threads_of<Tuning>>;
     using cells = stored_layer_sums<D>;
 
 public:
@@ -212,20 +228,17 @@ public:
         layer_tables step;
     };
     struct shared_type {
-        table_record<type_list<>> no_tables; // empty
-        typename sums_type::shared_type sums;
-        typename reduction::storage reduction_storage;
+        shared_digits<product<float>> squares;
     };
 
-    __device__ square_task(arguments const& from_host, shared_type& shared)
-        : arguments_{from_host}, shared_{shared}, sums_{shared.no_tables, nullptr, shared.sums} {}
+    __device__ square_task(arguments const& from_host, shared_type& shared) : arguments_{from_host}, shared_{shared} {}
 
     template <class F>
     __device__ static void with_type(std::uint32_t tag, F&& f) {
         with_gradient_type(tag, f);
     }
     __device__ void begin(std::uint32_t) {
-        shared_.sums.clear();
+        shared_.squares.clear();
         __syncthreads();
     }
     template <class T, int Count>
@@ -234,52 +247,83 @@ public:
     }
     template <class T, int Count>
     __device__ void take_some(T const (&raw)[Count], std::uint32_t valid) {
-        float x[Count];
+        double square[Count];
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
-            x[i] = ((valid >> i) & 1U) != 0U ? widen_element(raw[i]) : 0.0F;
+            auto const x = static_cast<double>(((valid >> i) & 1U) != 0U ? widen_element(raw[i]) : 0.0F);
+            square[i] = x * x;
         }
-        sums_.template deposit_all<0, 0>(x, x);
+        squares_.add(square, shared_.squares);
     }
     __device__ void end_tile(std::uint32_t) {}
     __device__ void end(std::uint32_t target) {
+        squares_.flush_warp(shared_.squares);
         __syncthreads();
-        scalar_record<summed> mine{};
-        mine.template of<squares>() = sums_.template total<squares>();
-        reduction::run(shared_.reduction_storage, mine);
-        merge_stored(arguments_.step.sums + target / 2 * cells::size +
-                         (target % 2 == 0 ? cells::updates : cells::weights),
-                     mine.template of<squares>());
+        add_digits(arguments_.step.sums + target / 2 * cells::size +
+                       (target % 2 == 0 ? cells::updates : cells::weights),
+                   shared_.squares);
     }
 
 private:
     arguments const& arguments_;
     shared_type& shared_;
-    sums_type sums_;
+    exact_window<product<float>, double> squares_;
 };
+
+/// The words of an exact sum, of a step and of the epoch: digits, which leave with their carries taken, and counts.
+__device__ inline void turn_sum(std::byte* epoch, std::byte* step, std::size_t digits, bool merges, bool clears) {
+    auto* const into = reinterpret_cast<std::uint64_t*>(epoch);
+    auto* const from = reinterpret_cast<std::uint64_t*>(step);
+    constexpr std::uint64_t low_half = 0xffff'ffffU;
+    std::int64_t carry = 0;
+    for (std::size_t i = 0; i < digits + 3; ++i) {
+        if (merges) {
+            auto const sum = into[i] + from[i];
+            if (i + 1 < digits) {
+                auto const low = (sum & low_half) + (static_cast<std::uint64_t>(carry) & low_half);
+                carry = (static_cast<std::int64_t>(sum) >> 32) + (carry >> 32) + static_cast<std::int64_t>(low >> 32);
+                into[i] = low & low_half;
+            } else {
+                into[i] = sum + static_cast<std::uint64_t>(carry);
+                carry = 0;
+            }
+        }
+        if (clears) {
+            from[i] = 0;
+        }
+    }
+}
 
 /// Merges the tables of a step into those of the epoch, if the step counts, and sets them to their identity, if they are
 /// to be used again.
-template <class Sums, class Cell>
+template <distribution D>
 __global__ void turn_step_kernel(layer_tables epoch, layer_tables step, std::uint64_t layers,
                                  std::uint64_t cells_of_layer, bool merges, bool clears) {
+    using sums = stored_layer_sums<D>;
     auto const first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     auto const stride = std::uint64_t{gridDim.x} * blockDim.x;
-    auto const turn = [&]<class Acc>(std::byte* into, std::byte* from, std::uint64_t n) {
-        for (auto i = first; i < n; i += stride) {
-            auto const offset = i * stored_bytes<Acc>();
-            if (merges) {
-                auto value = load<Acc>(into + offset);
-                value.merge(load<Acc>(from + offset));
-                store<Acc>(into + offset, value);
-            }
-            if (clears) {
-                store<Acc>(from + offset, Acc{});
-            }
+    for (auto i = first; i < layers * sums::parts; i += stride) {
+        auto const part = i % sums::parts;
+        auto const offset = i / sums::parts * sums::size + sums::offset_of(part);
+        if (part + 1 < sums::parts) {
+            turn_sum(epoch.sums + offset, step.sums + offset, sums::digits_of(part), merges, clears);
+        } else {
+            auto& into = *reinterpret_cast<std::uint64_t*>(epoch.sums + offset);
+            auto& from = *reinterpret_cast<std::uint64_t*>(step.sums + offset);
+            into = merges && from > into ? from : into;
+            from = clears ? 0 : from;
         }
-    };
-    turn.template operator()<Sums>(epoch.sums, step.sums, layers);
-    turn.template operator()<Cell>(epoch.cells, step.cells, layers * cells_of_layer);
+    }
+    auto* const into = reinterpret_cast<std::uint64_t*>(epoch.cells);
+    auto* const from = reinterpret_cast<std::uint64_t*>(step.cells);
+    for (auto i = first; i < layers * cells_of_layer; i += stride) {
+        if (merges) {
+            into[i] += from[i];
+        }
+        if (clears) {
+            from[i] = 0;
+        }
+    }
 }
 
 } // namespace tally::cuda::detail

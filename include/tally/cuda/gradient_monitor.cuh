@@ -56,8 +56,7 @@ struct launch_pass {
 ///
 /// A step costs two launches: one in begin_step, which takes the step before into the epoch and clears, and one in
 /// observe for up to 1,000 layers. Neither allocates, copies or waits. Results wait for the stream.
-/// Device memory: two states, 8.4 KB a layer with the default bins. Counts, histograms and largest magnitudes are those of
-/// the host bit for bit; sums as monitor_sums::values: sums in double are added in an order that depends on chance.
+/// Device memory: two states, 9.7 KB a layer with the default bins. All values are those of the host bit for bit.
 template <distribution D, class Bins = gradient_bins, class Tuning = default_tuning>
 class gradient_monitor : public tally::detail::monitor_frame<D, Bins> {
     using frame = tally::detail::monitor_frame<D, Bins>;
@@ -124,7 +123,7 @@ public:
     /// Averages the gradients over all replicas and observes the result; see host::gradient_monitor. Staged through pinned
     /// host memory: it waits for the stream, and allocates at its first call. A trainer that averages its gradients
     /// itself, on the device, observes them instead.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     void observe_averaged(Communicator& communicator, std::span<gradient_view const> gradients) {
         static_assert(std::same_as<D, replicated>,
                       "tally: an averaged gradient is the same everywhere: use gradient_monitor<tally::replicated>");
@@ -137,14 +136,14 @@ public:
         if (!averaged_) {
             averaged_.emplace(layers_);
         }
-        averaged_->average(communicator, gradients, stream_);
+        averaged_->average(tally::detail::on_host(communicator), gradients, stream_);
         std::vector<gradient_view> averages;
         for (std::size_t i = 0; i < layers_.size(); ++i) {
             averages.emplace_back(averaged_->layer(i));
         }
         take(stream_, 0, averages);
     }
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     void observe_averaged(Communicator& communicator, std::initializer_list<gradient_view> gradients) {
         observe_averaged(communicator, std::span<gradient_view const>(gradients.begin(), gradients.size()));
     }
@@ -200,7 +199,7 @@ public:
         schedule_.end();
     }
 
-    /// Ends the open step without its gradients; it is counted as skipped.
+    /// Ends the open step without its gradients; it is counted as skipped. See host::gradient_monitor.
     void skip_step() {
         schedule_.require_open("skip_step");
         this->count_skip(epoch_counts_);
@@ -212,18 +211,18 @@ public:
 
     /// Values over all replicas and the epoch so far; every replica must call it. The states are staged through pinned
     /// memory; collectives and errors are those of host::gradient_monitor::combine. Waits.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] report_type combine(Communicator& communicator) const {
-        return this->template combined_report<whole_epoch>(communicator, epoch_states());
+        return this->template combined_report<whole_epoch>(tally::detail::on_host(communicator), epoch_states());
     }
     /// The same for the last observed step alone.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] report_type combine_last_step(Communicator& communicator) const {
         schedule_.require_closed("combine_last_step");
-        return this->template combined_report<last_step>(communicator, last_step_states());
+        return this->template combined_report<last_step>(tally::detail::on_host(communicator), last_step_states());
     }
     /// combine, then begin_epoch. If combining fails, the epoch is still there.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] report_type end_epoch(Communicator& communicator) {
         schedule_.require_closed("end_epoch");
         auto report = combine(communicator);
@@ -232,13 +231,13 @@ public:
     }
 
     /// The epoch so far of all replicas as one buffer, which a monitor of any engine restores.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] std::vector<std::byte> snapshot(Communicator& communicator) const {
-        return this->snapshot_of(communicator, epoch_states());
+        return this->snapshot_of(tally::detail::on_host(communicator), epoch_states());
     }
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     void restore(Communicator& communicator, std::span<std::byte const> buffer) {
-        auto epoch = this->restored(communicator, buffer);
+        auto epoch = this->restored(tally::detail::on_host(communicator), buffer);
         auto& sums = this->state(epoch.states).sums;
         std::vector<kept_sums> differing;
         for (std::size_t i = 0; i < sums.cells(); ++i) {
@@ -322,9 +321,8 @@ private:
             auto const with_both = [&](auto const& of_epoch, cudaStream_t same_stream) {
                 constexpr unsigned threads = 256;
                 auto const blocks = std::clamp<std::uint64_t>(layers * Bins::cells / threads, 1, 4096);
-                detail::turn_step_kernel<layer_sums<D>, distributed<D, count>>
-                    <<<static_cast<unsigned>(blocks), threads, 0, same_stream>>>(
-                        tables_of(of_epoch), tables_of(of_step), layers, Bins::cells, merges, clears);
+                detail::turn_step_kernel<D><<<static_cast<unsigned>(blocks), threads, 0, same_stream>>>(
+                    tables_of(of_epoch), tables_of(of_step), layers, Bins::cells, merges, clears);
                 check(cudaGetLastError(), "launch of the kernel between two steps", same_stream);
             };
             epoch_->update(stream, detail::launch_pass<decltype(with_both)>{with_both});

@@ -140,11 +140,11 @@ public:
     }
 
     /// Values over all replicas; see host::ranking_buffer. Replicas on the host and on devices may be mixed.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] values_type combine(Communicator& communicator) const {
         return *exchange(communicator, std::nullopt);
     }
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] std::optional<values_type> combine_to(Communicator& communicator, int root) const {
         return exchange(communicator, root);
     }
@@ -235,7 +235,7 @@ private:
         device_guard const guard{traits_.device};
         auto const counted = read_counts();
         auto const all = tally::detail::gather_samples<Samples>(
-            communicator, counted, root, [&](std::byte* keys, std::byte* payloads) {
+            tally::detail::on_host(communicator), counted, root, [&](std::byte* keys, std::byte* payloads) {
                 auto const n = static_cast<std::size_t>(counted.samples);
                 copy(keys, keys_, n * sizeof(key_type), cudaMemcpyDeviceToHost);
                 copy(payloads, payloads_, n * sizeof(payload_type), cudaMemcpyDeviceToHost);

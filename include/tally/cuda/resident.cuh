@@ -13,6 +13,7 @@
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/tuning.hpp>
 #include <tally/cuda/update.cuh>
+#include <tally/state/fingerprint.hpp>
 #include <tally/state/store.hpp>
 
 #include <algorithm>
@@ -62,7 +63,8 @@ class resident {
 public:
     template <class... Sizes>
     resident(cudaStream_t stream, std::tuple<Sizes...> const& sizes)
-        : traits_{device_traits::of(current_device())}, blank_{sizes}, last_stream_{stream} {
+        : traits_{device_traits::of(current_device())}, blank_{sizes}, hash_{layout_hash<M>(blank_)},
+          last_stream_{stream} {
         auto const image = layout::bytes(blank_);
         partials_ = static_cast<std::uint64_t>(traits_.multiprocessors) *
                     static_cast<std::uint64_t>(Tuning::select(traits_.compute_capability).blocks_per_multiprocessor);
@@ -156,6 +158,7 @@ public:
     }
 
     [[nodiscard]] states_of<M> const& blank() const { return blank_; }
+    [[nodiscard]] std::uint64_t hash() const { return hash_; }
     [[nodiscard]] int device() const { return traits_.device; }
     [[nodiscard]] std::size_t device_bytes() const { return memory_.size(); }
 
@@ -262,6 +265,7 @@ private:
 
     device_traits traits_;
     states_of<M> blank_; // shapes, at identity
+    std::uint64_t hash_; // of the layout
     device_buffer memory_;
     std::size_t image_bytes_ = 0;
     state_access<fields> states_{};

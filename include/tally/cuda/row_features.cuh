@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Row features on a device: a team of threads (one, a warp, a block) reads a row once and computes what the metrics need
-// of it. Ties, NaN and infinities as host/row_features.hpp says. The exponentials are summed relative to the largest score
-// so far; a row's bits depend on its scores and its number of columns alone, not on its place or alignment.
+// of it, with the bits that host/row_features.hpp gives. Ties, NaN and infinities are as said there, the sum of the
+// exponentials as update/exponential_sum.hpp says: a part of 512 columns is in a warp's registers when its top is known.
 #pragma once
 
+#include <tally/core/exp_log.hpp>
+#include <tally/cuda/finish.cuh>
 #include <tally/cuda/inputs.hpp>
 #include <tally/cuda/load.cuh>
+#include <tally/cuda/row_parts.cuh>
+#include <tally/update/exponential_sum.hpp>
 #include <tally/update/row_need.hpp>
 #include <tally/update/row_values.hpp>
 
@@ -21,6 +25,7 @@ namespace tally::cuda::detail {
 template <unsigned Needs, bool PlainSquares, class S>
 struct row_accumulator {
     using needs = tally::detail::needs_of<Needs>;
+    using score_type = S;
     static constexpr S infinity = static_cast<S>(__builtin_huge_val());
     static constexpr std::int32_t none = 0x7fffffff;
 
@@ -30,53 +35,37 @@ struct row_accumulator {
     std::int32_t equal_before = 0;
     std::int32_t equal_after = 0;
     std::int32_t has_nan = 0; // no bool, so that there is no padding to be copied
-    double exps = 0.0;
+    double above_one = 0.0;   // sum of e^(s - top) over whole groups, less 1
     double squares = 0.0;
     S target_score = static_cast<S>(__builtin_nan(""));
 
-    /// Takes `Count` scores of consecutive columns.
+    /// Takes scores of consecutive columns, of which those from `valid` on are missing and -inf. Returns the highest one.
     template <int Count>
-    __device__ void take(S const (&scores)[Count], std::int32_t column, std::int32_t target, S score_of_target) {
+    __device__ S take(S const (&scores)[Count], std::int32_t column, int valid, std::int32_t target,
+                      S score_of_target) {
         if constexpr (needs::rank) {
             count_ranks(scores, column, target, score_of_target);
+            if (valid < Count && score_of_target == -infinity) {
+                equal_after -= Count - valid;
+            }
         }
         if constexpr (PlainSquares) {
 #pragma unroll
             for (int i = 0; i < Count; ++i) {
-                squares += static_cast<double>(scores[i]) * static_cast<double>(scores[i]);
+                auto const p = i < valid ? static_cast<double>(scores[i]) : 0.0;
+                squares += p * p;
             }
         }
-        S highest = scores[0];
-#pragma unroll
-        for (int i = 1; i < Count; ++i) {
-            highest = highest >= scores[i] ? highest : scores[i]; // not a NaN, unless the last one is
-        }
-        if (!(highest <= top)) {
-            look_for_top(scores, column);
-        }
-        if constexpr (needs::exps) {
-            if (top - top == S{0}) {
-                S sum{};
-                S sum_of_squares{};
-#pragma unroll
-                for (int i = 0; i < Count; ++i) {
-                    auto const e = exp_of(scores[i] - top);
-                    sum += e;
-                    if constexpr (needs::squares) {
-                        sum_of_squares += e * e;
-                    }
-                }
-                exps += static_cast<double>(sum); // NaN if there is a NaN among the scores
-                if constexpr (needs::squares) {
-                    squares += static_cast<double>(sum_of_squares);
-                }
-                return;
-            }
-        }
+        S part_top = -infinity;
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
             has_nan |= static_cast<std::int32_t>(scores[i] != scores[i]);
+            part_top = larger_of(part_top, scores[i]);
         }
+        if (part_top > top) {
+            look_for_top(scores, column);
+        }
+        return part_top;
     }
 
     /// Joins the parts of a warp; every lane gets the same bits.
@@ -91,13 +80,14 @@ struct row_accumulator {
         });
     }
 
-    /// Joins the next part of the row.
-    __device__ void join_next(row_accumulator other) {
+    /// Joins what another warp found in the same columns, exponentials apart.
+    __device__ void join_counts(row_accumulator other) {
         auto const whole = other.top > top ? other.top : top;
         join(whole, [](auto x, auto) { return x; });
         other.join(whole, [](auto x, auto) { return x; });
-        exps += other.exps;
-        squares += other.squares;
+        if constexpr (PlainSquares) {
+            squares += other.squares;
+        }
         arg = other.arg < arg ? other.arg : arg;
         greater += other.greater;
         equal_before += other.equal_before;
@@ -105,10 +95,23 @@ struct row_accumulator {
         has_nan |= other.has_nan;
     }
 
+    /// Joins the next group of columns of the row.
+    __device__ void join_next(row_accumulator const& other) {
+        if constexpr (needs::exps) {
+            tally::detail::exponentials<S> exps{top, above_one, squares};
+            exps.join(other.top, other.above_one, other.squares);
+            above_one = exps.above_one;
+            if constexpr (!PlainSquares) {
+                squares = exps.squares;
+            }
+        }
+        join_counts(other);
+    }
+
     [[nodiscard]] __device__ tally::detail::row_values<S> values(std::int32_t columns, std::int32_t target) const {
         constexpr S not_a_number = static_cast<S>(__builtin_nan(""));
         bool const target_in = target >= 0 && target < columns;
-        bool const nan = has_nan != 0 || exps != exps;
+        bool const nan = has_nan != 0;
         bool const ranks = target_in && !nan;
         tally::detail::row_values<S> row{};
         row.arg_max = nan || columns == 0 ? -1 : arg == none ? 0 : arg;
@@ -120,11 +123,12 @@ struct row_accumulator {
         row.max_score = nan ? not_a_number : top + S{0};
         row.target_score = target_in ? target_score : not_a_number;
         bool const finite = top - top == S{0};
-        row.log_sum = nan ? not_a_number : finite ? static_cast<S>(log(exps)) : S{0};
+        row.log_sum = nan ? not_a_number : finite ? math::log1p(static_cast<S>(above_one)) : S{0};
         if constexpr (PlainSquares) {
             row.sum_squares = static_cast<S>(squares);
         } else {
-            row.sum_squares = nan || !finite ? not_a_number : static_cast<S>(squares / (exps * exps));
+            auto const sum = above_one + 1.0;
+            row.sum_squares = nan || !finite ? not_a_number : static_cast<S>(squares / (sum * sum));
         }
         return row;
     }
@@ -154,13 +158,7 @@ private:
                 arg = reduce(arg, [](std::int32_t x, std::int32_t y) { return x < y ? x : y; });
             }
         }
-        if constexpr (needs::exps) {
-            if (top < whole) {
-                rescale(whole);
-            }
-            exps = reduce(exps, plus);
-        }
-        if constexpr (needs::squares || PlainSquares) {
+        if constexpr (PlainSquares) {
             squares = reduce(squares, plus);
         }
         if constexpr (needs::rank) {
@@ -171,11 +169,6 @@ private:
         has_nan = reduce(has_nan, [](std::int32_t x, std::int32_t y) { return x | y; });
         top = whole;
     }
-
-    /// Terms of a sum that is at least 1, since the largest term is: what counts is their absolute error, which is below
-    /// 2^-23 (two units in the last place of ex2.approx, and the rounded product with log2(e)).
-    __device__ static float exp_of(float x) { return __expf(x); }
-    __device__ static double exp_of(double x) { return exp(x); }
 
     /// A chunk lies before the target, after it, or (one chunk of a row) around it.
     template <int Count>
@@ -204,7 +197,11 @@ private:
         }
     }
 
-    /// The chunk holds a score above all before it, or a NaN.
+    /// The larger one; the other one if one is NaN.
+    __device__ static float larger_of(float a, float b) { return fmaxf(a, b); }
+    __device__ static double larger_of(double a, double b) { return fmax(a, b); }
+
+    /// The chunk holds a score above all before it.
     template <int Count>
     __device__ void look_for_top(S const (&scores)[Count], std::int32_t column) {
         S highest = top;
@@ -214,21 +211,6 @@ private:
                 highest = scores[i];
                 arg = column + i;
             }
-        }
-        if constexpr (needs::exps) {
-            if (highest > top) {
-                rescale(highest);
-            }
-        }
-        top = highest;
-    }
-
-    /// Makes the sums relative to a higher score.
-    __device__ void rescale(S highest) {
-        auto const factor = exps == 0.0 ? 0.0 : exp(static_cast<double>(top) - static_cast<double>(highest));
-        exps *= factor;
-        if constexpr (needs::squares) {
-            squares *= factor * factor;
         }
         top = highest;
     }
@@ -278,82 +260,146 @@ __device__ S load_target_score(View const& view, std::size_t row, std::int32_t c
     return widen_raw<S>(view, loaded);
 }
 
-/// Reads columns [begin, end) of a row of scores; every thread of the team gets all of them. `begin` is a multiple of 16
-/// bytes of elements. `shared` has a place for each warp.
+/// Reads columns [begin, end) of a row of scores; every thread of the team gets all of them. `begin` is a multiple of
+/// `group_columns`; if exponentials are needed there are at most that many columns. A team of one has one part at most.
 template <class Accumulator, class S, class View>
 __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t begin, std::int32_t end,
-                                 std::int32_t target, S target_score, bool aligned, team members, Accumulator* shared) {
+                                 std::int32_t target, S target_score, bool aligned, team members,
+                                 row_scratch<Accumulator> scratch) {
+    using needs = typename Accumulator::needs;
+    using part = part_of_row<S, needs::squares>;
     constexpr std::size_t bytes = element_bytes<View>;
     constexpr int chunk = bytes == 0 ? 4 : bytes >= 16 ? 1 : static_cast<int>(16 / bytes);
-    constexpr int batch = chunk >= 8 ? 2 : 4;
+    constexpr int batch = 16 / chunk;
+    constexpr int part_columns = tally::detail::part_columns;
+    static_assert(chunk * batch * warp_size == part_columns);
     using raw = raw_t<View>;
 
+    auto const lanes = members.size < warp_size ? members.size : warp_size;
+    auto const lane = members.rank % warp_size;
+    auto const warps = members.size / lanes;
     Accumulator mine;
-    auto const whole_chunks = (end - begin) / chunk;
-    auto const load_chunk = [&](raw(&to)[chunk], std::int32_t c) {
-        if constexpr (bytes != 0) {
-            if (aligned) {
-                load_aligned<chunk>(view.data + static_cast<std::ptrdiff_t>(row) * view.row_stride + begin + c * chunk,
-                                    to);
-                return;
-            }
-        }
+    part of_lane;
+    S held[batch][chunk];
+
+    for (std::int32_t p = members.rank / warp_size; p < (end - begin + part_columns - 1) / part_columns; p += warps) {
+        auto const first_column = begin + p * part_columns;
+        auto const columns = end - first_column < part_columns ? end - first_column : part_columns;
+        // Chunks first + lane, first + lane + lanes, ...; what lies behind the last column is -inf.
+        auto const load = [&](std::int32_t first) {
+            raw loaded[batch][chunk] = {};
 #pragma unroll
-        for (int i = 0; i < chunk; ++i) {
-            to[i] = load_raw(view, row, static_cast<std::size_t>(begin + c * chunk + i));
-        }
-    };
-    for (std::int32_t c = members.rank; c < whole_chunks; c += batch * members.size) {
-        raw loaded[batch][chunk] = {};
-#pragma unroll
-        for (int b = 0; b < batch; ++b) {
-            if (c + b * members.size < whole_chunks) {
-                load_chunk(loaded[b], c + b * members.size);
-            }
-        }
-#pragma unroll
-        for (int b = 0; b < batch; ++b) {
-            if (c + b * members.size < whole_chunks) {
-                S scores[chunk];
+            for (int b = 0; b < batch; ++b) {
+                auto const column = (first + lane + b * lanes) * chunk;
+                if constexpr (bytes != 0) {
+                    if (aligned && column + chunk <= columns) {
+                        load_aligned<chunk>(view.data + static_cast<std::ptrdiff_t>(row) * view.row_stride +
+                                                first_column + column,
+                                            loaded[b]);
+                        continue;
+                    }
+                }
 #pragma unroll
                 for (int i = 0; i < chunk; ++i) {
-                    scores[i] = widen_raw<S>(view, loaded[b][i]);
+                    if (column + i < columns) {
+                        loaded[b][i] = load_raw(view, row, static_cast<std::size_t>(first_column + column + i));
+                    }
                 }
-                mine.take(scores, begin + (c + b * members.size) * chunk, target, target_score);
+            }
+#pragma unroll
+            for (int b = 0; b < batch; ++b) {
+                auto const column = (first + lane + b * lanes) * chunk;
+#pragma unroll
+                for (int i = 0; i < chunk; ++i) {
+                    held[b][i] = column + i < columns ? widen_raw<S>(view, loaded[b][i]) : -Accumulator::infinity;
+                }
+            }
+        };
+        auto const step = batch * lanes;
+        S top = -Accumulator::infinity;
+        for (std::int32_t first = 0; first * chunk < columns; first += step) {
+            load(first);
+#pragma unroll
+            for (int b = 0; b < batch; ++b) {
+                auto const column = (first + lane + b * lanes) * chunk;
+                if (column < columns) {
+                    auto const valid = columns - column < chunk ? columns - column : chunk;
+                    auto const highest = mine.take(held[b], first_column + column, valid, target, target_score);
+                    top = highest > top ? highest : top;
+                }
             }
         }
-    }
-    for (std::int32_t column = begin + whole_chunks * chunk + members.rank; column < end; column += members.size) {
-        S const scores[1] = {widen_raw<S>(view, load_raw(view, row, static_cast<std::size_t>(column)))};
-        mine.take(scores, column, target, target_score);
+        if constexpr (needs::exps) {
+            top = lanes == 1 ? top : highest_of_warp(top);
+            S const shift = top == -Accumulator::infinity ? S{0} : top;
+            tally::detail::term_bits<S> exps;
+            tally::detail::term_bits<S> squares;
+            for (std::int32_t first = 0; first * chunk < columns; first += step) {
+                if (step * chunk < columns) {
+                    load(first); // not all of them fitted
+                }
+#pragma unroll
+                for (int b = 0; b < batch; ++b) {
+                    if ((first + lane + b * lanes) * chunk < columns) {
+#pragma unroll
+                        for (int i = 0; i < chunk; ++i) {
+                            exps.add_exp(held[b][i] - shift, needs::squares ? &squares : nullptr);
+                        }
+                    }
+                }
+            }
+            auto const terms = static_cast<std::uint32_t>((columns + chunk - 1) / chunk * chunk);
+            part found{top, exps, squares, terms, lanes};
+            if (lane == p) {
+                of_lane = found;
+            }
+            if (members.size > warp_size && lane == 0) {
+                scratch.of_part[p] = found;
+            }
+        }
     }
 
     if (members.size > 1) {
         mine.join_warp();
-        if (members.size > 32) {
-            if (threadIdx.x % 32 == 0) {
-                shared[threadIdx.x / 32] = mine;
+        if (members.size > warp_size) {
+            if (threadIdx.x % warp_size == 0) {
+                scratch.of_warp[threadIdx.x / warp_size] = mine;
             }
             __syncthreads();
-            mine = shared[0];
-            for (int w = 1; w < members.size / 32; ++w) {
-                mine.join_next(shared[w]);
+            mine = scratch.of_warp[0];
+            for (int w = 1; w < warps; ++w) {
+                mine.join_counts(scratch.of_warp[w]);
+            }
+            if constexpr (needs::exps) {
+                if (lane < (end - begin + part_columns - 1) / part_columns) {
+                    of_lane = scratch.of_part[lane];
+                }
             }
             __syncthreads();
+        }
+        if constexpr (needs::exps) {
+            of_lane.join_group();
+        }
+    }
+    if constexpr (needs::exps) {
+        mine.above_one = of_lane.above_one();
+        if constexpr (needs::squares) {
+            mine.squares = of_lane.sum_of_squares();
         }
     }
     mine.target_score = target_score;
     return mine;
 }
 
-/// Reads a whole row, `part` columns at a time: the same bits whether one block reads the parts or several do.
+/// Reads a whole row, `part` columns at a time: the same bits whether one block reads them or several do.
 template <class Accumulator, class S, class View>
 __device__ Accumulator read_row(View const& view, std::size_t row, std::int32_t columns, std::int32_t part,
-                                std::int32_t target, S target_score, bool aligned, team members, Accumulator* shared) {
-    auto whole = read_part(view, row, 0, min(columns, part), target, target_score, aligned, members, shared);
+                                std::int32_t target, S target_score, bool aligned, team members,
+                                row_scratch<Accumulator> scratch) {
+    auto whole = read_part(view, row, 0, min(columns, part), target, target_score, aligned, members, scratch);
     for (std::int32_t begin = part; begin < columns; begin += part) {
         auto const end = columns - begin > part ? begin + part : columns;
-        whole.join_next(read_part(view, row, begin, end, target, target_score, aligned, members, shared));
+        whole.join_next(read_part(view, row, begin, end, target, target_score, aligned, members, scratch));
         if (end == columns) {
             break;
         }

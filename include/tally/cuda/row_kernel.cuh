@@ -118,7 +118,7 @@ struct cell_sample {
             auto const& view = of_row.inputs.template view<typename set::row_source>();
             using feature = decltype(of_row.features.max_score);
             auto const score = widen_raw<feature>(view, load_raw(view, of_row.row, c));
-            return static_cast<value_type>(Roles::from_scores ? exp(of_row.features.log_softmax(score)) : score);
+            return static_cast<value_type>(Roles::from_scores ? math::exp(of_row.features.log_softmax(score)) : score);
         } else if constexpr (tally::detail::from_matrix<Role, set>) {
             auto const& view = of_row.inputs.template view<typename tally::detail::source_of<Role>::type>();
             return widen_raw<value_type>(view, load_raw(view, of_row.row, c));
@@ -130,7 +130,7 @@ struct cell_sample {
 
 /// Few and long rows: each block reads parts of rows; the last one of a row joins its parts in order and evaluates it.
 template <class Counters, class Roles, class Sample, class Accumulator, class S, class Arguments, class Thread>
-__device__ void share_rows(Arguments const& arguments, Thread& thread, team members, Accumulator* shared) {
+__device__ void share_rows(Arguments const& arguments, Thread& thread, team members, row_scratch<Accumulator> scratch) {
     using set = typename Arguments::inputs_type::set;
     static_assert(sizeof(Accumulator) <= row_workspace::part_bytes);
     __shared__ bool is_last;
@@ -148,7 +148,7 @@ __device__ void share_rows(Arguments const& arguments, Thread& thread, team memb
         }
         auto const begin = static_cast<std::int32_t>(task % parts) * arguments.part;
         auto const end = arguments.columns - begin > arguments.part ? begin + arguments.part : arguments.columns;
-        auto const mine = read_part(view, row, begin, end, target, target_score, arguments.aligned, members, shared);
+        auto const mine = read_part(view, row, begin, end, target, target_score, arguments.aligned, members, scratch);
         if (threadIdx.x == 0) {
             found[task] = mine;
             __threadfence();
@@ -186,7 +186,11 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
     }(typename roles::all_roles{});
     using accumulator = row_accumulator<roles::row_needs, plain_squares, S>;
     extern __shared__ __align__(16) std::byte shared_tables[];
+    using part = typename row_scratch<accumulator>::part;
     __shared__ std::aligned_storage_t<sizeof(accumulator), alignof(accumulator)> shared_rows[threads / warp_size];
+    __shared__ std::aligned_storage_t<sizeof(part), alignof(part)> shared_parts_of_row[tally::detail::group_parts];
+    row_scratch<accumulator> const scratch{reinterpret_cast<accumulator*>(shared_rows),
+                                           reinterpret_cast<part*>(shared_parts_of_row)};
 
     auto const& states = arguments.states;
     __shared__ shared_parts<fields, Tuning> shared_sums;
@@ -204,8 +208,7 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
     auto const rows_of_block = teams_of_block * rows_of_team;
     if constexpr (roles::uses_rows && roles::cell_counters::size == 0) {
         if (arguments.blocks_of_row > 1) {
-            share_rows<Counters, roles, sample, accumulator, S>(arguments, thread, members,
-                                                                reinterpret_cast<accumulator*>(shared_rows));
+            share_rows<Counters, roles, sample, accumulator, S>(arguments, thread, members, scratch);
             finish<threads, Tuning>(fields{}, states, thread, shared_tables);
             return;
         }
@@ -231,7 +234,7 @@ __global__ void __launch_bounds__(threads_of<Tuning>, 1) row_kernel(__grid_const
                     target_score = load_target_score<S>(view, row, arguments.columns, target, members);
                 }
                 of_all = read_row(view, row, arguments.columns, arguments.part, target, target_score, arguments.aligned,
-                                  members, reinterpret_cast<accumulator*>(shared_rows));
+                                  members, scratch);
                 if (static_cast<std::uint64_t>(members.rank) == r) {
                     mine = of_all;
                     my_target = target;

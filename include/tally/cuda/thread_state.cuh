@@ -9,6 +9,7 @@
 #include <tally/accumulator/count.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/cuda/atomics.cuh>
+#include <tally/cuda/exact_moments_part.cuh>
 #include <tally/cuda/exact_part.cuh>
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/table_policy.hpp>
@@ -140,6 +141,16 @@ public:
         } else {
             return mine.total();
         }
+    }
+    /// Adds this thread's part of a field to what the block shares. Whole warps.
+    template <class Wanted>
+    __device__ void flush() {
+        static_cast<thread_slot<Wanted, Tuning>&>(*this).part.flush(shared<Wanted>());
+    }
+    /// What the block shares for a field.
+    template <class Wanted>
+    [[nodiscard]] __device__ auto& shared() {
+        return static_cast<shared_slot<Wanted, Tuning>&>(shared_).value;
     }
     template <class Wanted>
     [[nodiscard]] __device__ auto const& registers() const {

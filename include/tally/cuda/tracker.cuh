@@ -10,6 +10,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/restore.hpp>
 #include <tally/core/errors.hpp>
+#include <tally/cuda/captured_combine.cuh>
 #include <tally/cuda/combine.cuh>
 #include <tally/cuda/device.hpp>
 #include <tally/cuda/grouped_update.cuh>
@@ -175,6 +176,13 @@ public:
         return combine_async(stream_, communicator);
     }
 
+    /// A combine to be captured in a CUDA graph; see captured_combine. Every replica must call it: it compares the layouts
+    /// and allocates. The tracker may be gone before what it gives.
+    template <device_communicator Communicator>
+    [[nodiscard]] captured_combine<M> capture_combine(Communicator& communicator) const {
+        return detail::make_captured_combine<M>(resident_, communicator);
+    }
+
     /// Everything taken so far by all replicas as one buffer; see host::tracker.
     template <communicator Communicator>
     [[nodiscard]] std::vector<std::byte> snapshot(Communicator& communicator) const {
@@ -182,13 +190,10 @@ public:
     }
     /// Replaces everything taken so far by a snapshot. Throws snapshot_error, with the tracker as it was.
     void restore(std::span<std::byte const> buffer) { assign(restore_states<M>(buffer, resident_->blank())); }
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     void restore(Communicator& communicator, std::span<std::byte const> buffer) {
-        assign(tally::detail::restore_states_of_root<M>(communicator, buffer, resident_->blank()));
-    }
-    template <device_communicator Communicator>
-    void restore(Communicator& communicator, std::span<std::byte const> buffer) {
-        restore(communicator.staged(), buffer);
+        assign(
+            tally::detail::restore_states_of_root<M>(tally::detail::on_host(communicator), buffer, resident_->blank()));
     }
 
     /// Back to "never updated". One kernel, no wait.

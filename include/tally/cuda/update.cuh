@@ -269,7 +269,9 @@ private:
         arguments.rows = samples_;
         arguments.columns = static_cast<std::int32_t>(columns_);
         auto const threads = traits.chosen.threads;
-        arguments.team = arguments.columns <= traits.chosen.row_columns_by_thread ? 1
+        constexpr bool needs_exps = tally::detail::needs_of<roles::row_needs>::exps;
+        auto const by_thread = std::min(traits.chosen.row_columns_by_thread, tally::detail::part_columns);
+        arguments.team = arguments.columns <= by_thread                           ? 1
                          : arguments.columns <= traits.chosen.row_columns_by_warp ? warp_size
                                                                                   : threads;
         auto const teams_of_block = static_cast<std::uint64_t>(threads / arguments.team);
@@ -277,8 +279,10 @@ private:
         arguments.rows_of_team = static_cast<int>(std::clamp<std::uint64_t>(
             samples_ / (most_blocks * teams_of_block), 1, static_cast<std::uint64_t>(arguments.team)));
         auto const rows_of_block = teams_of_block * static_cast<std::uint64_t>(arguments.rows_of_team);
-        arguments.part =
-            arguments.team == threads ? traits.chosen.row_columns_by_block : std::numeric_limits<std::int32_t>::max();
+        // Sums of exponentials must not depend on the tuning.
+        arguments.part = needs_exps                  ? tally::detail::group_columns
+                         : arguments.team == threads ? traits.chosen.row_columns_by_block
+                                                     : std::numeric_limits<std::int32_t>::max();
         arguments.blocks_of_row = 1;
         arguments.workspace = target.rows;
         auto wanted = (samples_ + rows_of_block - 1) / rows_of_block;

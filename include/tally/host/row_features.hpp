@@ -29,10 +29,11 @@ namespace tally::host {
 /// nothing is read outside the row. All -inf, or no columns: `max_score` -inf, `log_sum` 0, `sum_squares` NaN. A +inf,
 /// no NaN: `max_score` +inf, `log_sum` 0, `sum_squares` NaN.
 ///
-/// Ranks and arg_max are the same on every CPU; sums of exponentials may differ in their last bits between instruction
-/// sets. Their terms are within 1.2 ulp and the rounding of s - m, and added in T in short chains, the blocks of a long
-/// row in double; terms below the smallest normal number may be dropped. Allocates nothing, throws nothing, may run
-/// concurrently.
+/// All features have the same bits on every CPU and from every compiler, and sums those of the device engine: see
+/// tally/update/exponential_sum.hpp. A term is e^(s - m), m the highest score of its 512 columns, within 1 ulp (double:
+/// 2) and the rounding of s - m; then it is rounded to a multiple of 2^-44 (double: 2^-96), so `columns` 2^-45 (2^-97) is
+/// what their sum, at least 1, may lack besides. log_sum is accurate relative to itself as long as that allows: a
+/// confident row keeps its small loss. Allocates nothing, throws nothing, may run concurrently.
 template <unsigned Needs, class T, detail::isa Built = detail::compiled_isa>
 void row_features(T const* scores, std::size_t row_stride, std::size_t columns, std::size_t rows,
                   std::int32_t const* targets, row_tile<T>& out) noexcept {
@@ -42,7 +43,7 @@ void row_features(T const* scores, std::size_t row_stride, std::size_t columns, 
 }
 
 /// `out[i] = exp((scores[i] - max_score) - log_sum)`: the softmax of a row of which `row_features` gave these two; none
-/// is above 1 then. In place (`out == scores`) is fine. exp is within 1.2 ulp; results below the smallest normal number
+/// is above 1 then. In place (`out == scores`) is fine. exp is tally::math::exp; results below the smallest normal number
 /// may be 0. A row with a NaN or an infinite `max_score` gives what IEEE arithmetic gives: NaN everywhere after a NaN;
 /// NaN for a score that equals an infinite `max_score`, and 0 for those below +inf. T: float or double.
 template <class T, detail::isa Built = detail::compiled_isa>

@@ -83,18 +83,19 @@ public:
     [[nodiscard]] local<M> finalize() const { return local<M>(merged()); }
 
     /// Values over all replicas; every replica of the communicator must call it, also one without data. At most three
-    /// collectives, whatever M is. The tracker is not changed. Throws layout_mismatch, replica_lost, deadline_exceeded.
-    template <host_communicator Communicator>
+    /// collectives, whatever M is; over devices they are staged. The tracker is not changed. Throws layout_mismatch,
+    /// replica_lost, deadline_exceeded.
+    template <tracker_communicator Communicator>
     [[nodiscard]] combined<M> combine(Communicator& communicator) const {
-        auto states = tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, std::nullopt);
+        auto states = exchange(tally::detail::on_host(communicator), std::nullopt);
         return combined<M>(std::move(*states), communicator.size());
     }
 
     /// The same where only `root` needs the values; empty on the other replicas. Throws configuration_error on all of
     /// them if `root` is not a rank of the communicator.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] std::optional<combined<M>> combine_to(Communicator& communicator, int root) const {
-        auto states = tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, root);
+        auto states = exchange(tally::detail::on_host(communicator), root);
         if (!states) {
             return std::nullopt;
         }
@@ -102,7 +103,7 @@ public:
     }
 
     /// Everything taken so far by all replicas as one buffer; every replica must call it and gets the buffer.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] std::vector<std::byte> snapshot(Communicator& communicator) const {
         return tally::snapshot(combine(communicator));
     }
@@ -113,9 +114,9 @@ public:
     /// The same over replicas, whose number may differ from the one at the time of the snapshot: replica 0 takes over the
     /// state, the others start from identity, so that combining counts it once. Only replica 0's buffer is read. If it is
     /// refused, every replica throws snapshot_error with the reason and keeps its state.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     void restore(Communicator& communicator, std::span<std::byte const> buffer) {
-        assign(tally::detail::restore_states_of_root<M>(communicator, buffer, blank_));
+        assign(tally::detail::restore_states_of_root<M>(tally::detail::on_host(communicator), buffer, blank_));
     }
 
     /// Back to "never updated".
@@ -142,6 +143,14 @@ public:
 
 private:
     static constexpr std::size_t smallest_part = 1024;
+
+    template <class Communicator>
+    std::optional<states_of<M>> exchange(Communicator& communicator, std::optional<int> root) const {
+        if (parts_.size() == 1) { // no copy of what is only sent
+            return tally::detail::exchange<M>(communicator, parts_[0].states, blank_, buffers_, root);
+        }
+        return tally::detail::exchange<M>(communicator, merged(), blank_, buffers_, root);
+    }
 
     struct part {
         states_of<M> states;

@@ -102,7 +102,8 @@ struct roc_curve {
         auto const labels = detail::labels_of(s);
         auto const negatives = labels.total(0);
         auto const positives = labels.total(1);
-        curve<roc_point> roc{{}, detail::why_no_ranking<count_of<Weighting>>(negatives, positives), s.dropped.value()};
+        curve<roc_point> roc{
+            {}, detail::why_no_ranking<cell_count_of<Weighting>>(negatives, positives), s.dropped.value()};
         if (roc.why != reason::none) {
             return roc;
         }

@@ -116,7 +116,7 @@ struct precision_recall_curve {
         auto const positives = labels.total(1);
         curve<precision_recall_point> points{{}, reason::none, s.dropped.value()};
         if (positives == 0.0) {
-            points.why = detail::why_no_ranking<count_of<Weighting>>(labels.total(0), positives);
+            points.why = detail::why_no_ranking<cell_count_of<Weighting>>(labels.total(0), positives);
             return points;
         }
         double false_positives = 0;

@@ -6,17 +6,17 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
+#include <tally/core/exp_log.hpp>
 #include <tally/core/fixed_string.hpp>
+#include <tally/core/multiply_add.hpp>
 #include <tally/core/result.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/core/weighting.hpp>
 #include <tally/metric/log_loss.hpp>
-
-#include <cmath>
 
 namespace tally {
 
@@ -27,7 +27,7 @@ struct from_probabilities {
     /// -log p(label). log1p keeps the small losses of confident negatives.
     template <class T>
     TALLY_HD static T loss(T probability, bool label) {
-        return label ? -std::log(probability) : -std::log1p(-probability);
+        return label ? -math::log(probability) : -math::log1p(-probability);
     }
     template <class T>
     TALLY_HD static constexpr bool valid(T probability) {
@@ -43,7 +43,7 @@ struct from_logits {
     TALLY_HD static T loss(T logit, bool label) {
         T const against = label ? -logit : logit;
         T const size = against < T{0} ? -against : against;
-        return (against > T{0} ? against : T{0}) + std::log1p(std::exp(-size));
+        return (against > T{0} ? against : T{0}) + math::log1p(math::exp(-size));
     }
     template <class T>
     TALLY_HD static constexpr bool valid(T logit) {
@@ -57,7 +57,7 @@ struct binary_log_loss_counters {
     using weighting = Weighting;
 
     struct state {
-        Sum finite_total;
+        total_of<Sum, Weighting> finite_total;
         count_of<Weighting> negatives;
         count_of<Weighting> positives;
         count_of<Weighting> infinite;
@@ -116,7 +116,8 @@ struct normalised_entropy {
             return result<double>(reason::single_class).with_dropped(loss.dropped());
         }
         auto const rate = positives / (positives + negatives);
-        auto const entropy = -(rate * std::log(rate) + (1.0 - rate) * std::log1p(-rate));
+        auto const entropy =
+            -(detail::rounded_product(rate, math::log(rate)) + detail::rounded_product(1.0 - rate, math::log1p(-rate)));
         if (!(rate > 0.0 && rate < 1.0 && entropy > 0.0)) {
             return result<double>(reason::zero_denominator).with_dropped(loss.dropped());
         }

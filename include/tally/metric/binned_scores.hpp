@@ -28,7 +28,7 @@ struct binned_scores {
     using weighting = Weighting;
 
     struct state {
-        table<count_of<Weighting>, extents<fixed<Bins::bins>, fixed<2>>> samples; ///< [bin][label]
+        table<cell_count_of<Weighting>, extents<fixed<Bins::bins>, fixed<2>>> samples; ///< [bin][label]
         occurrences dropped;
     };
     TALLY_HD static constexpr auto observe(prediction<T> score, target<class_index> label) {

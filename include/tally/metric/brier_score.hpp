@@ -6,10 +6,11 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
+#include <tally/core/multiply_add.hpp>
 #include <tally/core/ratio.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/core/weighting.hpp>
@@ -28,7 +29,7 @@ struct brier_score {
     using with_weighting = brier_score<T, Sum, Other>;
 
     struct state {
-        Sum total;
+        total_of<Sum, Weighting> total;
         count_of<Weighting> samples;
         occurrences dropped;
     };
@@ -55,18 +56,18 @@ struct multiclass_brier_score {
     using with_weighting = multiclass_brier_score<T, Sum, Other, Labels>;
 
     struct state {
-        Sum total;
+        total_of<Sum, Weighting> total;
         count_of<Weighting> samples;
         occurrences dropped;
         occurrences ignored;
     };
-    TALLY_HD static constexpr auto observe(squared_probabilities<T> squares, target_probability<T> p,
-                                           target<class_index> label) {
+    TALLY_HD static auto observe(squared_probabilities<T> squares, target_probability<T> p, target<class_index> label) {
         bool const ignored = Labels::ignores(label);
         bool const valid = !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= detail::highest_of<T>;
         // A sum of squares: what is below zero is rounding.
-        T const others = squares.value - p.value * p.value;
-        T const error = (T{1} - p.value) * (T{1} - p.value) + (others > T{0} ? others : T{0});
+        T const missing = T{1} - p.value;
+        T const others = detail::multiply_add(-p.value, p.value, squares.value);
+        T const error = detail::multiply_add(missing, missing, others > T{0} ? others : T{0});
         return contribute(when(valid, error), when(valid, one), when(!ignored && !valid, one), when(ignored, one));
     }
     TALLY_HD static constexpr auto finalize(state const& s) {

@@ -32,9 +32,9 @@ struct class_counters {
     using extent = detail::extent_or<Classes, num_classes>;
 
     struct state {
-        table<count_of<Weighting>, extents<extent>> true_positives;         ///< by class
-        table<count_of<Weighting>, guarded_extent<extent>> false_positives; ///< by predicted class
-        table<count_of<Weighting>, extents<extent>> false_negatives;        ///< by class of the target
+        table<cell_count_of<Weighting>, extents<extent>> true_positives;         ///< by class
+        table<cell_count_of<Weighting>, guarded_extent<extent>> false_positives; ///< by predicted class
+        table<cell_count_of<Weighting>, extents<extent>> false_negatives;        ///< by class of the target
         occurrences ignored_samples;
     };
     TALLY_HD static constexpr auto observe(predicted_class guess, target<class_index> truth) {

@@ -98,7 +98,7 @@ struct confusion_matrix {
     using extent = detail::extent_or<Classes, num_classes>;
 
     struct state {
-        table<count_of<Weighting>, extents<extent, extent>> cells;
+        table<cell_count_of<Weighting>, extents<extent, extent>> cells;
         occurrences ignored;
     };
     TALLY_HD static constexpr auto observe(predicted_class guess, target<class_index> truth) {

@@ -47,7 +47,7 @@ struct histogram {
     using with_weighting = histogram<Bins, T, Other>;
 
     struct state {
-        table<count_of<Weighting>, extents<fixed<Bins::nan>>> cells;
+        table<cell_count_of<Weighting>, extents<fixed<Bins::nan>>> cells;
         occurrences nans;
     };
     TALLY_HD static constexpr auto observe(value<T> x) {

@@ -6,17 +6,16 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
+#include <tally/core/exp_log.hpp>
 #include <tally/core/ratio.hpp>
 #include <tally/core/result.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/core/weighting.hpp>
 #include <tally/metric/policies.hpp>
-
-#include <cmath>
 
 namespace tally {
 
@@ -43,7 +42,7 @@ struct log_loss_counters {
     using weighting = Weighting;
 
     struct state {
-        Sum finite_total;
+        total_of<Sum, Weighting> finite_total;
         count_of<Weighting> samples;
         count_of<Weighting> infinite;
         occurrences dropped;
@@ -99,7 +98,7 @@ struct perplexity {
 
     TALLY_HD static result<double> finalize(state const& s) {
         auto const loss = log_loss<T, Sum, Weighting, Labels>::finalize(s);
-        return loss.has_value() ? result<double>(std::exp(loss.as_double())).with_dropped(loss.dropped()) : loss;
+        return loss.has_value() ? result<double>(math::exp(loss.as_double())).with_dropped(loss.dropped()) : loss;
     }
 };
 

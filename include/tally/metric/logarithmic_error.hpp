@@ -5,21 +5,58 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/exp_log.hpp>
 #include <tally/core/fixed_string.hpp>
+#include <tally/core/multiply_add.hpp>
 #include <tally/metric/mean_loss.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 
 namespace tally {
+
+namespace detail {
+
+/// 1 / (2 k)!, the last one for k = 1.
+template <class T>
+struct cosh_series;
+template <>
+struct cosh_series<float> {
+    static constexpr std::size_t terms = 6;
+    static constexpr float polynomial[terms] = {1 / 479001600.0F, 1 / 3628800.0F, 1 / 40320.0F,
+                                                1 / 720.0F,       1 / 24.0F,      1 / 2.0F};
+};
+template <>
+struct cosh_series<double> {
+    static constexpr std::size_t terms = 9;
+    static constexpr double polynomial[terms] = {1 / 6402373705728000.0,
+                                                 1 / 20922789888000.0,
+                                                 1 / 87178291200.0,
+                                                 1 / 479001600.0,
+                                                 1 / 3628800.0,
+                                                 1 / 40320.0,
+                                                 1 / 720.0,
+                                                 1 / 24.0,
+                                                 1 / 2.0};
+};
+
+/// cosh(x) - 1 for 0 <= x <= 1, by its series: a sum of positive numbers, so nothing cancels.
+template <class T>
+TALLY_HD T cosh_minus_one(T x) {
+    T const square = rounded_product(x, x);
+    return rounded_product(math::detail::polynomial<cosh_series<T>>(square, any_multiply_add{}), square);
+}
+
+} // namespace detail
 
 /// (log(1 + prediction) - log(1 + target))^2; defined above -1
 struct squared_log_error {
     static constexpr fixed_string name = "squared_log_error";
     template <class T>
     TALLY_HD static T of(T prediction, T target) {
-        T const difference = std::log1p(prediction) - std::log1p(target);
-        return difference * difference;
+        T const difference = math::log1p(prediction) - math::log1p(target);
+        return detail::rounded_product(difference, difference);
     }
     template <class T>
     TALLY_HD static constexpr bool defined(T prediction, T target) {
@@ -32,8 +69,8 @@ struct poisson_error {
     static constexpr fixed_string name = "poisson_error";
     template <class T>
     TALLY_HD static T of(T prediction, T target) {
-        T const product = target * std::log(prediction);
-        return target == T{} ? prediction : prediction - product;
+        T const loss = detail::multiply_add(-target, math::log(prediction), prediction);
+        return target == T{} ? prediction : loss;
     }
     template <class T>
     TALLY_HD static constexpr bool defined(T prediction, T target) {
@@ -47,9 +84,8 @@ struct log_cosh {
     template <class T>
     TALLY_HD static T of(T prediction, T target) {
         T const error = std::fabs(prediction - target);
-        T const half_sine = std::sinh(error < T{1} ? error / T{2} : T{});
-        T const small = std::log1p(T{2} * half_sine * half_sine); // cosh(x) = 1 + 2 sinh(x / 2)^2
-        T const large = error + std::log1p(std::exp(T{-2} * error)) - std::numbers::ln2_v<T>;
+        T const small = math::log1p(detail::cosh_minus_one(error < T{1} ? error : T{}));
+        T const large = error + math::log1p(math::exp(T{-2} * error)) - std::numbers::ln2_v<T>;
         return error < T{1} ? small : large;
     }
 };

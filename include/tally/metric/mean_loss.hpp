@@ -14,7 +14,7 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/ratio.hpp>
@@ -42,7 +42,7 @@ concept partial_loss = requires(T x) { Loss::defined(x, x); };
 /// with nan::propagate make the result NaN; samples for which the loss is not defined are always left out and
 /// counted. Infinities follow IEEE 754. No data: reason::no_samples; weights that sum to zero: zero_denominator.
 /// Inputs may be matrices: every element is a sample, so outputs are averaged uniformly; per_column keeps them apart.
-/// State: 32 bytes with a sum of 8. Partition law: that of Sum.
+/// State: 24 bytes and Sum. Partition law: that of Sum.
 template <class Loss, class T = float, class Sum = default_sum<T>, nan_policy Nan = nan::skip,
           class Weighting = unweighted>
 struct mean_loss {
@@ -52,7 +52,7 @@ struct mean_loss {
     using with_weighting = mean_loss<Loss, T, Sum, Nan, Other>;
 
     struct state {
-        Sum total;
+        total_of<Sum, Weighting> total;
         count_of<Weighting> samples;
         occurrences nans;
         occurrences undefined;

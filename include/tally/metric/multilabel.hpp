@@ -28,7 +28,7 @@ namespace tally {
 template <std::size_t Count, class Threshold, class Labels, class T, class Weighting>
 struct multilabel_counters {
     using weighting = Weighting;
-    using by_label = table<count_of<Weighting>, extents<detail::extent_or<Count, num_labels>>>;
+    using by_label = table<cell_count_of<Weighting>, extents<detail::extent_or<Count, num_labels>>>;
 
     struct state {
         by_label true_positives;

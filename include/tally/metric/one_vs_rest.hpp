@@ -32,7 +32,7 @@ namespace detail {
 
 template <class Bins, class Weighting, class Classes>
 struct one_vs_rest_state {
-    table<count_of<Weighting>, extents<Classes, fixed<Bins::bins>, fixed<2>>> samples; ///< [class][bin][label]
+    table<cell_count_of<Weighting>, extents<Classes, fixed<Bins::bins>, fixed<2>>> samples; ///< [class][bin][label]
     occurrences dropped;
 
     /// Matrix elements that were dropped, those of columns beyond the number of classes included.

@@ -7,7 +7,7 @@
 
 #include <tally/accumulator/across.hpp>
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/ratio.hpp>

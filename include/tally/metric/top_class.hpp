@@ -6,7 +6,7 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/fixed_string.hpp>
@@ -79,14 +79,14 @@ struct top_class {
     using view = detail::right_view<counters<Weighting>>;
 };
 
-/// Counters of top_k<>: 40 bytes.
+/// Counters of top_k<>: 40 bytes, with ties::average 128.
 template <std::int32_t K, class Ties, class Labels, class Weighting>
 struct top_k_counters {
     using weighting = Weighting;
     static constexpr bool fractional = std::is_same_v<Ties, ties::average>;
 
     struct state {
-        std::conditional_t<fractional, default_sum<float>, count_of<Weighting>> right;
+        std::conditional_t<fractional, total_of<default_sum<float>, Weighting>, count_of<Weighting>> right;
         count_of<Weighting> samples;
         occurrences bad_labels;
         occurrences short_rows; ///< rows of at most K classes: every target would be right

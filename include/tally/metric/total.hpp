@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tally/accumulator/count.hpp>
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/default_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/result.hpp>
@@ -22,7 +22,7 @@ namespace tally {
 /// 2^64). NaN values are left out and counted as dropped (default: one NaN must not hide a whole epoch), or with
 /// nan::propagate make the result NaN; infinities follow IEEE 754. No data: reason::no_samples, not 0, so that a
 /// metric that was never fed is told from one whose values cancel. Weights change the sum only; weights that sum to
-/// zero are legal. State: 24 bytes with a sum of 8. Partition law: that of Sum.
+/// zero are legal. State: 16 bytes and Sum. Partition law: that of Sum.
 template <class T = float, class Sum = default_sum<T>, nan_policy Nan = nan::skip, class Weighting = unweighted>
 struct total {
     using weighting = Weighting;
@@ -30,7 +30,7 @@ struct total {
     using with_weighting = total<T, Sum, Nan, Other>;
 
     struct state {
-        Sum values;
+        total_of<Sum, Weighting> values;
         occurrences samples;
         occurrences nans;
     };

@@ -17,13 +17,14 @@ namespace tally {
 
 /// Mean of the columns' R2, weighted by the squared deviations of their targets, which is 1 - sum(SSE) / sum(SST).
 /// Columns with constant targets have no R2 and weigh nothing (as in scikit-learn, multioutput="variance_weighted");
-/// if there is no other: reason::no_variance. Reasons and NaN as in r2_score. State: 72 bytes a column. Partition
-/// law: bounded.
-template <class T = float, std::size_t Columns = dynamic, nan_policy Nan = nan::skip, class Weighting = unweighted>
+/// if there is no other: reason::no_variance. Reasons, NaN and Moments as in r2_score. State: that of r2_score for each
+/// column. Partition law: that of Moments.
+template <class T = float, std::size_t Columns = dynamic, class Moments = default_co_moments<T>,
+          nan_policy Nan = nan::skip, class Weighting = unweighted>
 struct variance_weighted_r2 {
-    using counters = per_column<r2_score<T, Nan, Weighting>, Columns>;
+    using counters = per_column<r2_score<T, Moments, Nan, Weighting>, Columns>;
     template <class Other>
-    using with_weighting = variance_weighted_r2<T, Columns, Nan, Other>;
+    using with_weighting = variance_weighted_r2<T, Columns, Moments, Nan, Other>;
 
     static result<double> finalize(typename counters::state const& s) {
         double unexplained = 0.0;
@@ -32,11 +33,12 @@ struct variance_weighted_r2 {
         auto why = reason::no_samples;
         for (std::size_t c = 0; c < s.cells.cells(); ++c) {
             auto const& column = s.cells(c).state();
-            auto const r2 = r2_score<T, Nan, Weighting>::finalize(column);
+            auto const r2 = r2_score<T, Moments, Nan, Weighting>::finalize(column);
             dropped += r2.dropped();
             if (r2.has_value()) {
-                unexplained += detail::squared_errors(column.errors);
-                deviations += column.targets.m2();
+                auto const sums = detail::error_sums_of(column);
+                unexplained += sums.squared_errors;
+                deviations += sums.target_deviations;
                 why = reason::none;
             } else if (why == reason::no_samples) {
                 why = r2.why();

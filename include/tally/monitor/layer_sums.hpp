@@ -2,40 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is summed for one monitored layer: gradients, their magnitudes and squares, the largest magnitude; squares of
-// updates and of weights. Models accumulator, the cell of a table over the layers. Sums hold finite gradients only.
+// updates and of weights. All of it exact. Models accumulator, the cell of a table over the layers.
 #pragma once
 
-#include <tally/accumulator/sum.hpp>
+#include <tally/accumulator/exact_sum.hpp>
 #include <tally/config.hpp>
 #include <tally/core/accumulator.hpp>
 #include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
 #include <tally/core/parts.hpp>
 #include <tally/core/wire.hpp>
-#include <tally/monitor/detail/three_sums.hpp>
 #include <tally/monitor/distribution.hpp>
 #include <tally/monitor/largest_magnitude.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 namespace tally {
 
-/// What every sum of a monitor is made of: one place to change it.
+/// What the sums of a monitor are.
 struct monitor_sums {
-    using values = default_sum<float>;  ///< takes x
-    using squares = default_sum<float>; ///< takes (x, x), the product of two floats
+    using values = exact_sum<float>;           ///< takes x
+    using squares = exact_sum<product<float>>; ///< takes (x, x)
 };
 
+/// 704 bytes (replicated: 752). Partition law: exact. Each value is rounded once, when it is asked for.
 template <distribution D>
 class layer_sums {
     template <class Acc>
-    using field = distributed<D, Acc, detail::travels_as_words<Acc>>; // other sums may be rounded differently
-    static constexpr bool plain =
-        std::same_as<monitor_sums::values, sum<double>> && std::same_as<monitor_sums::squares, sum<double>>;
-    static constexpr bool words =
-        detail::travels_as_words<field<monitor_sums::values>> && detail::travels_as_words<field<monitor_sums::squares>>;
+    using field = distributed<D, Acc, true>;
 
 public:
     /// A gradient; NaN and infinities are left out.
@@ -53,25 +48,6 @@ public:
         updates_.deposit(update_and_weight.first, update_and_weight.first);
         weights_.deposit(update_and_weight.second, update_and_weight.second);
     }
-    /// n finite gradients, their magnitudes, and what largest_magnitude takes for the largest of them.
-    void deposit_block(float const* gradients, float const* magnitudes, std::size_t n, std::uint64_t largest_key) {
-        if constexpr (plain) {
-            auto const sums = detail::three_sums_of(gradients, n);
-            values_.deposit(sums.values);
-            magnitudes_.deposit(sums.magnitudes);
-            squares_.deposit(sums.squares);
-        } else {
-            tally::deposit_block(values_, gradients, n);
-            tally::deposit_block(magnitudes_, magnitudes, n);
-            tally::deposit_block(squares_, gradients, gradients, n);
-        }
-        largest().deposit_key(largest_key);
-    }
-    /// n updates and the weights beside them.
-    void deposit_block(pair_block<float, float> updates_and_weights, std::size_t n) {
-        tally::deposit_block(updates_, updates_and_weights.first, updates_and_weights.first, n);
-        tally::deposit_block(weights_, updates_and_weights.second, updates_and_weights.second, n);
-    }
     TALLY_HD constexpr void merge(layer_sums const& other) {
         join(other, [](auto& mine, auto const& theirs) { mine.merge(theirs); });
     }
@@ -79,7 +55,6 @@ public:
         join(next, [](auto& mine, auto const& theirs) { tally::fold(mine, theirs); });
     }
     template <class Archive>
-        requires words
     TALLY_HD constexpr void travel(Archive& archive) {
         values_.travel(archive);
         magnitudes_.travel(archive);
@@ -89,8 +64,6 @@ public:
         largest_.travel(archive);
     }
     template <class Archive>
-        requires(detail::merges_by_parts<field<monitor_sums::values>> &&
-                 detail::merges_by_parts<field<monitor_sums::squares>>)
     TALLY_HD constexpr void parts(Archive& archive) {
         detail::visit_parts(values_, archive);
         detail::visit_parts(magnitudes_, archive);
@@ -99,6 +72,14 @@ public:
         detail::visit_parts(weights_, archive);
         detail::visit_parts(largest_, archive);
     }
+
+    /// For engines, which add to the sums as it suits them: finite gradients only.
+    [[nodiscard]] constexpr auto& values() { return plain(values_); }
+    [[nodiscard]] constexpr auto& magnitudes() { return plain(magnitudes_); }
+    [[nodiscard]] constexpr auto& squares() { return plain(squares_); }
+    [[nodiscard]] constexpr auto& largest() { return plain(largest_); }
+    [[nodiscard]] constexpr auto& updates() { return plain(updates_); }
+    [[nodiscard]] constexpr auto& weights() { return plain(weights_); }
 
     [[nodiscard]] TALLY_HD constexpr double value_sum() const { return number(values_); }
     [[nodiscard]] TALLY_HD constexpr double magnitude_sum() const { return number(magnitudes_); }
@@ -126,11 +107,12 @@ private:
             return false;
         }
     }
-    TALLY_HD constexpr largest_magnitude& largest() {
-        if constexpr (requires { largest_.get(); }) {
-            return largest_.get();
+    template <class Acc>
+    static constexpr auto& plain(Acc& acc) {
+        if constexpr (requires { acc.get(); }) {
+            return acc.get();
         } else {
-            return largest_;
+            return acc;
         }
     }
     template <class F>

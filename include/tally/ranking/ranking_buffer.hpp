@@ -74,12 +74,12 @@ public:
     /// Values over all replicas; every replica of the communicator must call it, also one without samples. Two
     /// collectives; all samples are gathered on every replica. The buffer is not changed. Throws layout_mismatch,
     /// replica_lost, deadline_exceeded; configuration_error if the replicas hold more than 2^31 - 1 samples together.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] values_type combine(Communicator& communicator) const {
         return *exchange(communicator, std::nullopt);
     }
     /// The same where only `root` needs the values; empty on the other replicas.
-    template <host_communicator Communicator>
+    template <tracker_communicator Communicator>
     [[nodiscard]] std::optional<values_type> combine_to(Communicator& communicator, int root) const {
         return exchange(communicator, root);
     }
@@ -150,7 +150,7 @@ private:
     template <class Communicator>
     std::optional<values_type> exchange(Communicator& communicator, std::optional<int> root) const {
         auto const all = tally::detail::gather_samples<Samples>(
-            communicator, counts_, root, [this](std::byte* keys, std::byte* payloads) {
+            tally::detail::on_host(communicator), counts_, root, [this](std::byte* keys, std::byte* payloads) {
                 for (auto const& each : samples_) {
                     std::memcpy(keys, &each.key, sizeof(key_type));
                     std::memcpy(payloads, &each.value, sizeof(payload_type));

@@ -45,26 +45,21 @@ private:
 };
 
 /// Opens a sink on replica 0 of the communicator: open_on_main<tensorboard::writer>(comm, "runs/a"). Every replica must
-/// call it: a small message tells all of them whether it worked, and if not, all throw the same sink_error. Over device
-/// memory there is no such message, and only replica 0 throws.
-template <sink Sink, communicator Communicator, class... Argument>
+/// call it: a small message tells all of them whether it worked, and if not, all throw the same sink_error.
+template <sink Sink, tracker_communicator Communicator, class... Argument>
 [[nodiscard]] main_replica_only<Sink> open_on_main(Communicator& comm, Argument&&... arguments) {
-    if constexpr (host_communicator<Communicator>) {
-        std::optional<main_replica_only<Sink>> opened;
-        std::string refusal;
-        try {
-            opened.emplace(comm.rank() == 0, std::forward<Argument>(arguments)...);
-        } catch (std::exception const& refused) {
-            refusal = refused.what();
-            refusal = refusal.empty() ? "the sink could not be opened" : refusal;
-        }
-        if (auto const reason = detail::text_of_root(comm, refusal); !reason.empty()) {
-            throw sink_error(reason);
-        }
-        return std::move(*opened);
-    } else {
-        return main_replica_only<Sink>(comm.rank() == 0, std::forward<Argument>(arguments)...);
+    std::optional<main_replica_only<Sink>> opened;
+    std::string refusal;
+    try {
+        opened.emplace(comm.rank() == 0, std::forward<Argument>(arguments)...);
+    } catch (std::exception const& refused) {
+        refusal = refused.what();
+        refusal = refusal.empty() ? "the sink could not be opened" : refusal;
     }
+    if (auto const reason = detail::text_of_root(detail::on_host(comm), refusal); !reason.empty()) {
+        throw sink_error(reason);
+    }
+    return std::move(*opened);
 }
 
 } // namespace tally

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -106,12 +107,23 @@ void report_value(report& page, std::string_view tag, value_at<T> const& found) 
     report_value(page, detail::join_tags(tag, "position"), found.position);
 }
 
-/// Rows of the bins; tag/below, tag/above and tag/nans where they aren't 0.
+/// Rows of the bins; tag/below, tag/above and tag/nans where they aren't 0. An outermost bin that is empty and has no
+/// bound, as those of logarithmic_bins, is left out: a row that ends at the largest double would be all that a picture
+/// shows.
 template <class Number>
 void report_value(report& page, std::string_view tag, histogram_values<Number> const& values) {
+    constexpr double largest = std::numeric_limits<double>::max();
+    std::size_t first = 0;
+    std::size_t last = values.counts.size();
+    if (last > 1 && values.edges[last] == largest && values.counts[last - 1] == Number{}) {
+        --last;
+    }
+    if (last > 1 && values.edges[0] == -largest && values.counts[0] == Number{}) {
+        ++first;
+    }
     report::histogram rows;
-    rows.reserve(values.counts.size());
-    for (std::size_t b = 0; b < values.counts.size(); ++b) {
+    rows.reserve(last - first);
+    for (std::size_t b = first; b < last; ++b) {
         rows.push_back({values.edges[b], values.edges[b + 1], static_cast<double>(values.counts[b])});
     }
     page.put(tag, std::move(rows));

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <tally/config.hpp>
+#include <tally/core/exp_log.hpp>
 #include <tally/core/roles.hpp>
 #include <tally/core/widen.hpp>
 #include <tally/update/row_need.hpp>
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -92,7 +92,7 @@ struct role_from_row<FromScores, target_log_probability<T>> {
         if constexpr (FromScores) {
             return static_cast<T>(row.log_softmax(row.target_score));
         } else {
-            return static_cast<T>(std::log(row.target_score));
+            return static_cast<T>(math::log(row.target_score));
         }
     }
 };
@@ -100,14 +100,14 @@ template <bool FromScores, class T>
 struct role_from_row<FromScores, target_probability<T>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
-        return static_cast<T>(FromScores ? std::exp(row.log_softmax(row.target_score)) : row.target_score);
+        return static_cast<T>(FromScores ? math::exp(row.log_softmax(row.target_score)) : row.target_score);
     }
 };
 template <bool FromScores, class T>
 struct role_from_row<FromScores, max_probability<T>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
-        return static_cast<T>(FromScores ? std::exp(row.log_softmax(row.max_score)) : row.max_score);
+        return static_cast<T>(FromScores ? math::exp(row.log_softmax(row.max_score)) : row.max_score);
     }
 };
 template <bool FromScores, class T>

@@ -26,11 +26,57 @@ namespace tally::detail {
 struct pending_call {
     enum class kind { gather, sum, max };
 
-    kind what;
-    collective_call call;
+    kind what = kind::gather;
+    collective_call call = {};
     std::span<std::byte const> mine = {}; // gathers
     std::span<std::byte> all = {};        // gathers
     std::span<std::uint64_t> words = {};  // reductions, in place
+};
+
+/// The calls of one message: a sum, a maximum and a gather, less those without data. Sizes first; memory where it is known.
+class message_calls {
+public:
+    using kind = pending_call::kind;
+
+    message_calls(std::size_t sums, std::size_t maxes, std::size_t bytes, std::optional<int> root) {
+        add(kind::sum, root ? "reduce_sum" : "all_reduce_sum", sums * sizeof(std::uint64_t), root);
+        add(kind::max, root ? "reduce_max" : "all_reduce_max", maxes * sizeof(std::uint64_t), root);
+        add(kind::gather, root ? "gather" : "all_gather", bytes, root);
+    }
+
+    message_calls& with(std::span<std::uint64_t> sums, std::span<std::uint64_t> maxes, std::span<std::byte const> mine,
+                        std::span<std::byte> all) {
+        for (auto& each : std::span(calls_).first(count_)) {
+            if (each.what == kind::gather) {
+                each.mine = mine;
+                each.all = all;
+            } else {
+                each.words = each.what == kind::sum ? sums : maxes;
+            }
+        }
+        return *this;
+    }
+
+    [[nodiscard]] std::span<pending_call const> calls() const { return std::span(calls_).first(count_); }
+
+private:
+    void add(kind what, std::string_view name, std::size_t bytes, std::optional<int> root) {
+        if (bytes != 0) {
+            calls_[count_++] = {what, {name, bytes, root}, {}, {}, {}};
+        }
+    }
+
+    std::array<pending_call, 3> calls_ = {};
+    std::size_t count_ = 0;
+};
+
+/// Where a message lies. Of the gathered bytes, those of this replica while it is written; those of replica k at
+/// bytes + k * stride while it is read.
+struct message_place {
+    std::uint64_t* sums = nullptr;
+    std::uint64_t* maxes = nullptr;
+    std::byte* bytes = nullptr;
+    std::size_t stride = 0;
 };
 
 /// One collective in a message that every replica can read.
@@ -177,6 +223,17 @@ public:
             ++call_;
         }
         return used;
+    }
+
+    /// Whether one wave is all.
+    [[nodiscard]] static bool takes_one(std::span<pending_call const> batch, std::size_t replicas,
+                                        std::size_t largest_message) {
+        std::size_t words = 0;
+        for (auto const& each : batch) {
+            auto const parts = each.what == pending_call::kind::gather ? replicas : 1;
+            words += (each.call.bytes * parts + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+        }
+        return words <= largest_message / sizeof(std::uint64_t);
     }
 
 private:

@@ -100,33 +100,44 @@ public:
 
     /// Makes all collectives of the batch. Throws the same error on all replicas if their batches differ or don't fit.
     void make(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline) {
-        group_->throw_if_failed();
-        require_mpi();
+        begin();
         if (board_) {
             board_->make(batch, largest_message, deadline, [this] { let_mpi_work(); });
             return;
         }
-        group_->look(milliseconds{0});
-        auto const replicas = static_cast<std::size_t>(size());
-        std::size_t staging = 0;
-        for (wave_planner plan{batch, replicas, largest_message}; auto const words = plan.next(wave_);) {
-            staging = std::max(staging, words);
-        }
-        if (staging_.size() < staging) { // what may run out of memory, before others come to rely on this replica
-            staging_.resize(staging);
-        }
-        requests_.reserve(batch.size());
+        by_messages(
+            batch, largest_message, deadline, [&] { put(batch); }, [&] { take(batch); });
+    }
 
-        compare(batch, largest_message, deadline);
-        for (wave_planner plan{batch, replicas, largest_message}; plan.next(wave_) != 0;) {
-            for (auto const& each : wave_) {
-                start(batch[each.call], each);
-            }
-            wait(batch, deadline);
-            for (auto const& each : wave_) {
-                fetch(batch[each.call], each);
-            }
+    /// Whether exchange() can be called for this batch; the same on all replicas that call the same.
+    [[nodiscard]] bool holds(std::span<pending_call const> batch, std::size_t largest_message) const {
+        return board_ ? shared_board::holds(batch, largest_message)
+                      : wave_planner::takes_one(batch, static_cast<std::size_t>(size()), largest_message);
+    }
+
+    /// make() for a message that is written to and read from the memory in which it travels: `write(message_place)`, then
+    /// `read(message_place)` where the result is received.
+    template <class Write, class Read>
+    void exchange(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline, Write write,
+                  Read read) {
+        begin();
+        if (board_) {
+            board_->exchange(
+                batch, largest_message, deadline, [this] { let_mpi_work(); }, write, read);
+            return;
         }
+        by_messages(
+            batch, largest_message, deadline,
+            [&] {
+                write(place_of(batch, true));
+                flip_maxima(batch);
+            },
+            [&] {
+                if (batch.front().call.received_by(rank())) {
+                    flip_maxima(batch);
+                    read(place_of(batch, false));
+                }
+            });
     }
 
 private:
@@ -213,22 +224,89 @@ private:
         throw_if_unfit(batch, digest_, size());
     }
 
-    void start(pending_call const& each, piece const& part) {
-        auto* const staged = staging_.data() + part.place;
-        auto const receives = each.call.received_by(rank());
-        if (each.what == pending_call::kind::gather) {
-            auto* const bytes = reinterpret_cast<std::byte*>(staged);
-            auto* const own = receives ? bytes + static_cast<std::size_t>(rank()) * part.bytes : bytes;
-            std::memcpy(own, each.mine.data() + part.offset, part.bytes);
-            start_gather(each.call, bytes, static_cast<int>(part.bytes), receives);
-        } else {
-            auto const words = words_of(each, part);
-            if (each.what == pending_call::kind::sum) {
+    void begin() {
+        group_->throw_if_failed();
+        require_mpi();
+    }
+
+    /// `put` brings each wave to the staging buffer, `take` brings its result from there.
+    template <class Put, class Take>
+    void by_messages(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline, Put put,
+                     Take take) {
+        group_->look(milliseconds{0});
+        auto const replicas = static_cast<std::size_t>(size());
+        std::size_t staging = 0;
+        for (wave_planner plan{batch, replicas, largest_message}; auto const words = plan.next(wave_);) {
+            staging = std::max(staging, words);
+        }
+        if (staging_.size() < staging) { // what may run out of memory, before others come to rely on this replica
+            staging_.resize(staging);
+        }
+        requests_.reserve(batch.size());
+
+        compare(batch, largest_message, deadline);
+        for (wave_planner plan{batch, replicas, largest_message}; plan.next(wave_) != 0;) {
+            put();
+            for (auto const& each : wave_) {
+                start(batch[each.call], each);
+            }
+            wait(batch, deadline);
+            take();
+        }
+    }
+
+    /// The bytes of a gather that this replica sends.
+    [[nodiscard]] std::byte* own_bytes(pending_call const& each, piece const& part) {
+        auto* const bytes = reinterpret_cast<std::byte*>(staging_.data() + part.place);
+        return each.call.received_by(rank()) ? bytes + static_cast<std::size_t>(rank()) * part.bytes : bytes;
+    }
+
+    void put(std::span<pending_call const> batch) {
+        for (auto const& part : wave_) {
+            auto const& each = batch[part.call];
+            auto* const staged = staging_.data() + part.place;
+            if (each.what == pending_call::kind::gather) {
+                std::memcpy(own_bytes(each, part), each.mine.data() + part.offset, part.bytes);
+            } else if (auto const words = words_of(each, part); each.what == pending_call::kind::sum) {
                 std::copy(words.begin(), words.end(), staged);
             } else {
                 std::transform(words.begin(), words.end(), staged, flipped);
             }
-            start_reduction(each, staged, static_cast<int>(words.size()), receives);
+        }
+    }
+
+    [[nodiscard]] message_place place_of(std::span<pending_call const> batch, bool own) {
+        message_place place;
+        for (auto const& part : wave_) {
+            auto* const staged = staging_.data() + part.place;
+            switch (batch[part.call].what) {
+            case pending_call::kind::sum: place.sums = staged; break;
+            case pending_call::kind::max: place.maxes = staged; break;
+            case pending_call::kind::gather:
+                place.bytes = own ? own_bytes(batch[part.call], part) : reinterpret_cast<std::byte*>(staged);
+                place.stride = part.bytes;
+                break;
+            }
+        }
+        return place;
+    }
+
+    void flip_maxima(std::span<pending_call const> batch) {
+        for (auto const& part : wave_) {
+            if (batch[part.call].what == pending_call::kind::max) {
+                auto* const staged = staging_.data() + part.place;
+                std::transform(staged, staged + part.bytes / sizeof(std::uint64_t), staged, flipped);
+            }
+        }
+    }
+
+    void start(pending_call const& each, piece const& part) {
+        auto* const staged = staging_.data() + part.place;
+        auto const receives = each.call.received_by(rank());
+        if (each.what == pending_call::kind::gather) {
+            start_gather(each.call, reinterpret_cast<std::byte*>(staged), static_cast<int>(part.bytes), receives);
+        } else {
+            start_reduction(each, staged, static_cast<int>(part.bytes / sizeof(std::uint64_t)), receives);
         }
     }
 
@@ -262,21 +340,24 @@ private:
         check(code, call.name);
     }
 
-    void fetch(pending_call const& each, piece const& part) {
-        if (!each.call.received_by(rank())) {
-            return;
-        }
-        auto const* const staged = staging_.data() + part.place;
-        if (each.what == pending_call::kind::gather) {
-            auto const* bytes = reinterpret_cast<std::byte const*>(staged);
-            for (auto place = part.offset; place < each.all.size(); place += each.call.bytes) {
-                std::memcpy(each.all.data() + place, bytes, part.bytes);
-                bytes += part.bytes;
+    void take(std::span<pending_call const> batch) {
+        for (auto const& part : wave_) {
+            auto const& each = batch[part.call];
+            if (!each.call.received_by(rank())) {
+                continue;
             }
-        } else if (auto const words = words_of(each, part); each.what == pending_call::kind::sum) {
-            std::copy_n(staged, words.size(), words.begin());
-        } else {
-            std::transform(staged, staged + words.size(), words.begin(), flipped);
+            auto const* const staged = staging_.data() + part.place;
+            if (each.what == pending_call::kind::gather) {
+                auto const* bytes = reinterpret_cast<std::byte const*>(staged);
+                for (auto place = part.offset; place < each.all.size(); place += each.call.bytes) {
+                    std::memcpy(each.all.data() + place, bytes, part.bytes);
+                    bytes += part.bytes;
+                }
+            } else if (auto const words = words_of(each, part); each.what == pending_call::kind::sum) {
+                std::copy_n(staged, words.size(), words.begin());
+            } else {
+                std::transform(staged, staged + words.size(), words.begin(), flipped);
+            }
         }
     }
 

@@ -69,33 +69,41 @@ public:
     template <class Meanwhile>
     void make(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline,
               Meanwhile meanwhile) {
-        throw_if_failed();
-        wave_planner plan{batch, 1, std::min(largest_message, room)};
-        auto words = plan.next(wave_);
-        begin_round();
-        seat_of(rank_).digest[parity_] = batch_digest::of(batch, largest_message, rank_, size_);
-        put(batch);
-        meet(batch, deadline, meanwhile);
-        auto const maximum = maximal_digest();
-        if (!maximum.all_the_same()) {
-            begin_round();
-            new (lane(rank_)) wire_batch(on_wire(batch, largest_message));
-            meet(batch, deadline, meanwhile);
-            throw_different_calls(all_on_wire());
-        }
-        throw_if_unfit(batch, maximum, size_);
-        while (words != 0) {
-            if (reduce(batch)) {
-                meet(batch, deadline, meanwhile);
+        run(
+            batch, largest_message, deadline, meanwhile, [&] { put(batch); }, [&] { take(batch); });
+    }
+
+    /// Whether exchange() can be called for this batch.
+    static bool holds(std::span<pending_call const> batch, std::size_t largest_message) {
+        return wave_planner::takes_one(batch, 1, std::min(largest_message, room));
+    }
+
+    /// The same for a message, whose memory is this board's: `write(place)` puts it there, `read(place)` takes the result
+    /// out, where it is received. Nothing else is copied.
+    template <class Meanwhile, class Write, class Read>
+    void exchange(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline,
+                  Meanwhile meanwhile, Write write, Read read) {
+        auto const place_in = [&](std::uint64_t* words, std::uint64_t* gathered) {
+            message_place place;
+            for (auto const& part : wave_) {
+                switch (batch[part.call].what) {
+                case pending_call::kind::sum: place.sums = words + part.place; break;
+                case pending_call::kind::max: place.maxes = words + part.place; break;
+                case pending_call::kind::gather:
+                    place.bytes = reinterpret_cast<std::byte*>(gathered + part.place);
+                    place.stride = 2 * room;
+                    break;
+                }
             }
-            take(batch);
-            words = plan.next(wave_);
-            if (words != 0) {
-                begin_round();
-                put(batch);
-                meet(batch, deadline, meanwhile);
-            }
-        }
+            return place;
+        };
+        run(
+            batch, largest_message, deadline, meanwhile, [&] { write(place_in(lane(rank_), lane(rank_))); },
+            [&] {
+                if (batch.front().call.received_by(rank_)) {
+                    read(place_in(result_, lane(0)));
+                }
+            });
     }
 
 private:
@@ -115,6 +123,9 @@ private:
                       std::atomic<bool>::is_always_lock_free,
                   "tally: atomics with locks of their own process can't be shared by processes");
 
+    /// Words of all replicas together up to which each of them reduces all: reading costs less than to meet again.
+    static constexpr std::size_t few_words = 4096;
+
     static constexpr std::size_t head_place = 64; // after the word that belongs to the pages
     static constexpr std::size_t first_seat = head_place + sizeof(head);
 
@@ -130,6 +141,38 @@ private:
 
     void begin_round() { parity_ ^= 1; }
 
+    template <class Meanwhile, class Put, class Take>
+    void run(std::span<pending_call const> batch, std::size_t largest_message, milliseconds deadline,
+             Meanwhile& meanwhile, Put put, Take take) {
+        throw_if_failed();
+        wave_planner plan{batch, 1, std::min(largest_message, room)};
+        auto words = plan.next(wave_);
+        begin_round();
+        seat_of(rank_).digest[parity_] = batch_digest::of(batch, largest_message, rank_, size_);
+        put();
+        meet(batch, deadline, meanwhile);
+        auto const maximum = maximal_digest();
+        if (!maximum.all_the_same()) {
+            begin_round();
+            new (lane(rank_)) wire_batch(on_wire(batch, largest_message));
+            meet(batch, deadline, meanwhile);
+            throw_different_calls(all_on_wire());
+        }
+        throw_if_unfit(batch, maximum, size_);
+        while (words != 0) {
+            if (reduce(batch, words)) {
+                meet(batch, deadline, meanwhile);
+            }
+            take();
+            words = plan.next(wave_);
+            if (words != 0) {
+                begin_round();
+                put();
+                meet(batch, deadline, meanwhile);
+            }
+        }
+    }
+
     void put(std::span<pending_call const> batch) {
         for (auto const& part : wave_) {
             auto const& each = batch[part.call];
@@ -140,33 +183,40 @@ private:
         }
     }
 
-    /// Reduces this replica's share of the words, in the lane of rank 0: nobody else touches that share before all have
-    /// met again. Whether there was any reduction.
-    bool reduce(std::span<pending_call const> batch) {
-        bool any = false;
+    /// Reduces the words: all of them where they are few, into memory of this replica; else this replica's share, in the
+    /// lane of rank 0, where nobody else touches that share before all have met again. Whether they have to.
+    bool reduce(std::span<pending_call const> batch, std::size_t words) {
+        auto const is_reduction = [&](piece const& part) {
+            return batch[part.call].what != pending_call::kind::gather;
+        };
+        bool const any = std::any_of(wave_.begin(), wave_.end(), is_reduction);
+        bool const alone = words * static_cast<std::size_t>(size_) <= few_words;
+        result_ = alone ? few_.data() : lane(0);
         for (auto const& part : wave_) {
-            auto const what = batch[part.call].what;
-            if (what != pending_call::kind::gather) {
-                any = true;
-                what == pending_call::kind::sum ? reduce(part, [](auto a, auto b) { return a + b; })
-                                                : reduce(part, [](auto a, auto b) { return a < b ? b : a; });
+            auto const& each = batch[part.call];
+            if (is_reduction(part) && (!alone || each.call.received_by(rank_))) {
+                each.what == pending_call::kind::sum
+                    ? reduce(part, alone, [](auto a, auto b) { return a + b; })
+                    : reduce(part, alone, [](auto a, auto b) { return a < b ? b : a; });
             }
         }
-        return any;
+        return any && !alone;
     }
 
     template <class Operation>
-    void reduce(piece const& part, Operation operation) {
+    void reduce(piece const& part, bool alone, Operation operation) {
         auto const words = part.bytes / sizeof(std::uint64_t);
         auto const replicas = static_cast<std::size_t>(size_);
-        auto const begin = part.place + words * static_cast<std::size_t>(rank_) / replicas;
-        auto const end = part.place + words * static_cast<std::size_t>(rank_ + 1) / replicas;
-        auto* const result = lane(0);
+        auto const share = static_cast<std::size_t>(rank_);
+        auto const begin = part.place + (alone ? 0 : words * share / replicas);
+        auto const end = part.place + (alone ? words : words * (share + 1) / replicas);
+        auto const* first = lane(0);
         for (int other = 1; other != size_; ++other) {
             auto const* const theirs = lane(other);
             for (auto i = begin; i != end; ++i) {
-                result[i] = operation(result[i], theirs[i]);
+                result_[i] = operation(first[i], theirs[i]);
             }
+            first = result_;
         }
     }
 
@@ -177,7 +227,7 @@ private:
                 continue;
             }
             if (each.what != pending_call::kind::gather) {
-                std::copy_n(lane(0) + part.place, part.bytes / sizeof(std::uint64_t),
+                std::copy_n(result_ + part.place, part.bytes / sizeof(std::uint64_t),
                             each.words.begin() + static_cast<std::ptrdiff_t>(part.offset / sizeof(std::uint64_t)));
                 continue;
             }
@@ -281,6 +331,8 @@ private:
     std::size_t parity_ = 0;
     std::uint64_t round_ = 0;
     std::vector<piece> wave_;
+    std::array<std::uint64_t, few_words / 2> few_ = {}; // of two replicas at least
+    std::uint64_t* result_ = nullptr;                   // of reductions
 };
 
 } // namespace tally::detail

@@ -6,12 +6,15 @@
 // alone would not do: GCC takes vectors apart, into what a function's own target has, before it inlines the function.
 #pragma once
 
-#include <tally/host/detail/exp_constants.hpp>
+#include <tally/core/exp_log_constants.hpp>
 #include <tally/host/detail/isa.hpp>
 #include <tally/host/detail/row_tile.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
 
 namespace tally::host::detail {
 
@@ -27,6 +30,10 @@ struct int_of_size<8> {
 };
 template <class T>
 using int_like = typename int_of_size<sizeof(T)>::type;
+
+using tally::detail::exp_constants;
+using tally::detail::log_constants;
+namespace math = tally::math;
 
 } // namespace tally::host::detail
 

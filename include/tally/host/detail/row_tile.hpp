@@ -5,6 +5,7 @@
 // is for special rows; a header of its own because the kernels need it as well.
 #pragma once
 
+#include <tally/update/exponential_sum.hpp>
 #include <tally/update/row_need.hpp>
 
 #include <cstddef>
@@ -36,12 +37,15 @@ namespace detail {
 /// What the kernels hand on per row; the logarithm is taken later, for the whole tile.
 template <class T>
 struct row_sums {
-    T top[tile_rows];         // highest score, NaN for a row with a NaN
-    T exps[tile_rows];        // sum of exp(s - top), 0 or NaN where top is infinite
-    T exp_squares[tile_rows]; // sum of its squares
+    T top[tile_rows];              // highest score, NaN for a row with a NaN
+    double above_one[tile_rows];   // sum of exp(s - top), less 1; anything where top is not finite
+    double exp_squares[tile_rows]; // sum of its squares
 };
 
+using tally::detail::exponentials;
 using tally::detail::needs_of;
+using tally::detail::term_grid;
+using tally::detail::term_sum;
 
 [[nodiscard]] constexpr bool in_range(std::int32_t target, std::size_t columns) noexcept {
     return target >= 0 && static_cast<std::size_t>(target) < columns;

@@ -1,14 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over a layer's gradient on the host: blocks that fit the first-level cache are widened, unscaled, split into
-// what the sums take and what the histogram takes, then handed to the accumulators' block deposits.
+// One pass over a layer's gradient on the host: blocks that fit the first-level cache are widened and unscaled, freed of
+// what is not finite, and added up exactly: squares in vectors, values and magnitudes with the histogram in one table.
 #pragma once
 
 #include <tally/core/bits.hpp>
 #include <tally/core/contribution.hpp>
+#include <tally/core/decomposed.hpp>
 #include <tally/core/half_bits.hpp>
+#include <tally/detail/exact_block.hpp>
+#include <tally/detail/float_environment.hpp>
 #include <tally/detail/lanes.hpp>
+#include <tally/monitor/detail/exact_squares.hpp>
+#include <tally/monitor/detail/gradient_table.hpp>
 #include <tally/monitor/gradient_view.hpp>
 
 #include <algorithm>
@@ -28,77 +33,56 @@ inline namespace lanes_of_32_bytes {
 inline namespace lanes_of_16_bytes {
 #endif
 
-/// Elements of a block: its arrays together take 12 KB.
-inline constexpr std::size_t gradient_block_size = 1024;
+inline constexpr std::size_t gradient_block_size = squares_block;
 
-struct gradient_block {
-    alignas(64) float finite[gradient_block_size];     ///< the gradients, 0 where they are not finite
-    alignas(64) float magnitudes[gradient_block_size]; ///< of `finite`
-    alignas(64) std::uint32_t cells[gradient_block_size];
-    std::uint64_t largest_key; ///< what largest_magnitude takes
-};
-
-/// One element, the definition of what split_block does to many.
+/// Whether the cells of these bins are counted by the table. Finer ones would need too much of it: they are counted in the
+/// state, element by element.
 template <class Bins>
-inline void split_one(float gradient, std::size_t i, gradient_block& out) {
-    auto const bits = bit_cast<std::uint32_t>(gradient);
-    auto const magnitude = bits & 0x7fff'ffffU;
-    bool const is_finite = magnitude < 0x7f80'0000U;
-    out.finite[i] = is_finite ? gradient : 0.0F;
-    out.magnitudes[i] = is_finite ? bit_cast<float>(magnitude) : 0.0F;
-    out.cells[i] = static_cast<std::uint32_t>(Bins::index(gradient));
-    out.largest_key = std::max(out.largest_key, is_finite ? std::uint64_t{magnitude} + 1 : 0);
-}
+inline constexpr bool table_counts = Bins::sub_bits <= 3;
 
-/// Multiplies x[0..n) by `factor` and splits it. n is at most gradient_block_size; x may be out.finite.
-template <class Bins, bool Scaled>
-inline void split_block(float const* x, std::size_t n, float factor, gradient_block& out) {
-    out.largest_key = 0;
+/// What a monitor keeps to observe gradients with.
+template <class Bins>
+using table_for = gradient_table<table_counts<Bins> ? Bins::sub_bits : 0>;
+
+/// The range of the magnitudes of x[0..n). With NaN or infinities `largest` is at least that of infinity.
+inline magnitude_range range_of(float const* x, std::size_t n) {
+    magnitude_range range;
     std::size_t i = 0;
 #if !defined(__CUDACC__) // nvcc's front end takes the comparison of two vectors for a bool
-    using floats = lanes<float>;
     using integers = lanes<std::int32_t>;
     constexpr std::size_t width = lane_count<float>;
-    constexpr std::int32_t infinity = 0x7f80'0000;
-    constexpr int shift = 23 - static_cast<int>(Bins::sub_bits);
-    constexpr std::int32_t before_first = ((Bins::min_exponent + 127) << Bins::sub_bits) - 2;
-    constexpr auto regular = static_cast<std::int32_t>(Bins::magnitudes);
-    constexpr auto zero = static_cast<std::int32_t>(Bins::zero);
-    constexpr auto nan = static_cast<std::int32_t>(Bins::nan);
-    integers largest{};
-    for (; i + width <= n; i += width) {
-        floats values;
-        std::memcpy(&values, x + i, sizeof(values));
-        if constexpr (Scaled) {
-            values *= factor;
+    integers largest[2] = {};
+    integers smallest[2] = {integers{} + 0x7fff'ffff, integers{} + 0x7fff'ffff};
+    for (; i + 2 * width <= n; i += 2 * width) {
+        for (std::size_t k = 0; k < 2; ++k) {
+            integers magnitude;
+            std::memcpy(&magnitude, x + i + k * width, sizeof(magnitude));
+            magnitude &= 0x7fff'ffff;
+            integers const less_one = (magnitude - 1) & 0x7fff'ffff; // of zero: the largest integer
+            largest[k] = magnitude > largest[k] ? magnitude : largest[k];
+            smallest[k] = less_one < smallest[k] ? less_one : smallest[k];
         }
-        integers const bits = reinterpret_cast<integers>(values);
-        integers const magnitude = bits & 0x7fff'ffff;
-        integers const not_finite = magnitude >= infinity; // -1 or 0
-        integers const finite = bits & ~not_finite;
-        integers const finite_magnitude = magnitude & ~not_finite;
-        std::memcpy(out.finite + i, &finite, sizeof(finite));
-        std::memcpy(out.magnitudes + i, &finite_magnitude, sizeof(finite_magnitude));
-        integers const key = (magnitude + 1) & ~not_finite;
-        largest = key > largest ? key : largest;
-        // As logarithmic_bins::index: the distance from the cell of zero, then the sign.
-        integers distance = (magnitude >> shift) - before_first;
-        distance = distance > 1 ? distance : integers{} + 1;
-        distance = distance < regular + 2 ? distance : integers{} + (regular + 2);
-        distance = not_finite ? integers{} + (regular + 3) : distance;
-        distance &= magnitude != 0;
-        integers const sign = bits >> 31;
-        integers cell = zero + ((distance ^ sign) - sign);
-        cell = magnitude > infinity ? integers{} + nan : cell;
-        std::memcpy(out.cells + i, &cell, sizeof(cell));
     }
+    largest[0] = largest[1] > largest[0] ? largest[1] : largest[0];
+    smallest[0] = smallest[1] < smallest[0] ? smallest[1] : smallest[0];
     for (std::size_t k = 0; k < width; ++k) {
-        out.largest_key = std::max(out.largest_key, static_cast<std::uint64_t>(largest[k]));
+        range.include({static_cast<std::uint32_t>(largest[0][k]), static_cast<std::uint32_t>(smallest[0][k])});
     }
 #endif
     for (; i < n; ++i) {
-        split_one<Bins>(Scaled ? x[i] * factor : x[i], i, out);
+        auto const magnitude = bit_cast<std::uint32_t>(x[i]) & 0x7fff'ffffU;
+        range.include({magnitude, (magnitude - 1) & 0x7fff'ffffU});
     }
+    return range;
+}
+
+/// Finite numbers of x as they are, others as 0, and how many of these there are. x may be `to`.
+inline special_values keep_finite(float const* x, std::size_t n, float* to) {
+    auto const specials = count_specials(x, n);
+    for (std::size_t i = 0; i < n; ++i) {
+        to[i] = (bit_cast<std::uint32_t>(x[i]) & 0x7fff'ffffU) < 0x7f80'0000U ? x[i] : 0.0F;
+    }
+    return specials;
 }
 
 /// 16-bit elements as floats; n is at most gradient_block_size.
@@ -131,68 +115,6 @@ inline void widen_block(std::byte const* from, std::size_t n, float* to) {
     }
 }
 
-/// Histogram counters of one layer while it is observed. Four tables in turn, so that equal neighbours don't wait for
-/// each other's increment; short layers and fine bins count in the state at once.
-template <class Bins>
-class cell_counters {
-public:
-    static constexpr bool fits = Bins::cells <= 2048;
-
-    /// Counts a block, and meanwhile asks for the one after it: n elements of `width` bytes from the address `next` on,
-    /// which is never read and may lie outside of any array.
-    template <class Cell>
-    void add(std::uint32_t const* cells, std::size_t n, std::uintptr_t next, std::size_t width, Cell* state) {
-        if constexpr (fits) {
-            if (!started_) {
-                std::memset(counts_, 0, sizeof(counts_));
-                started_ = true;
-            }
-            std::size_t i = 0;
-            for (; i + 16 <= n; i += 16) {
-                __builtin_prefetch(reinterpret_cast<void const*>(next + i * width));
-                for (std::size_t k = i; k < i + 16; k += 4) {
-                    ++counts_[0][cells[k]];
-                    ++counts_[1][cells[k + 1]];
-                    ++counts_[2][cells[k + 2]];
-                    ++counts_[3][cells[k + 3]];
-                }
-            }
-            for (; i < n; ++i) {
-                ++counts_[0][cells[i]];
-            }
-            counted_ += n;
-            if (counted_ >= std::size_t{1} << 31) {
-                flush(state);
-            }
-        } else {
-            add_directly(cells, n, state);
-        }
-    }
-    template <class Cell>
-    static void add_directly(std::uint32_t const* cells, std::size_t n, Cell* state) {
-        for (std::size_t i = 0; i < n; ++i) {
-            state[cells[i]].deposit(one);
-        }
-    }
-    template <class Cell>
-    void flush(Cell* state) {
-        if constexpr (fits) {
-            if (started_) {
-                for (std::size_t k = 0; k < Bins::cells; ++k) {
-                    state[k].deposit(std::uint64_t{counts_[0][k]} + counts_[1][k] + counts_[2][k] + counts_[3][k]);
-                }
-            }
-            started_ = false;
-            counted_ = 0;
-        }
-    }
-
-private:
-    std::uint32_t counts_[fits ? 4 : 1][fits ? Bins::cells : 1];
-    std::size_t counted_ = 0;
-    bool started_ = false;
-};
-
 /// Elements [first, first + n) of a view as floats: the user's own memory, or widened in `buffer`.
 inline float const* floats_of(gradient_view const& view, std::size_t first, std::size_t n, float* buffer) {
     if (view.type == gradient_type::float32) {
@@ -207,30 +129,96 @@ inline float const* floats_of(gradient_view const& view, std::size_t first, std:
     return buffer;
 }
 
-/// Deposits a gradient times `factor` into a layer's sums and cells.
-template <class Bins, class Sums, class Cell>
-inline void observe_gradient(gradient_view const& view, float factor, Sums& sums, Cell* cells) {
-    gradient_block block;
-    cell_counters<Bins> counters;
-    std::size_t const width = view.type == gradient_type::float32 ? 4 : 2;
-    auto const address = reinterpret_cast<std::uintptr_t>(view.data);
-    bool const is_short = view.size < 2 * gradient_block_size;
-    for (std::size_t first = 0; first < view.size; first += gradient_block_size) {
-        auto const n = std::min(gradient_block_size, view.size - first);
-        auto const* const values = floats_of(view, first, n, block.finite);
-        if (factor == 1.0F) {
-            split_block<Bins, false>(values, n, factor, block);
-        } else {
-            split_block<Bins, true>(values, n, factor, block);
-        }
-        sums.deposit_block(block.finite, block.magnitudes, n, block.largest_key);
-        if (is_short) {
-            counters.add_directly(block.cells, n, cells);
-        } else {
-            counters.add(block.cells, n, address + (first + gradient_block_size) * width, width, cells);
+/// x[0..n) * factor. `to` may be x.
+inline void scale_block(float const* x, std::size_t n, float factor, float* to) {
+    constexpr std::size_t width = lane_count<float>;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+        lanes<float> v;
+        std::memcpy(&v, x + i, sizeof(v));
+        v *= factor;
+        std::memcpy(to + i, &v, sizeof(v));
+    }
+    for (; i < n; ++i) {
+        to[i] = x[i] * factor;
+    }
+}
+
+/// Where a gradient goes on after a block: bytes that will be needed next. Never read, and may lie outside of any array.
+struct bytes_ahead {
+    std::uintptr_t address;
+    std::size_t width; ///< of an element
+
+    /// Asks for the lines of k elements from the i-th on.
+    [[gnu::always_inline]] void fetch(std::size_t i, std::size_t k) const {
+        for (std::size_t line = 0; line < k * width; line += 64) {
+            __builtin_prefetch(reinterpret_cast<void const*>(address + i * width + line));
         }
     }
-    counters.flush(cells);
+};
+
+/// Deposits a block of floats, as they come, into a layer's sums and cells. What the table takes is still to be flushed.
+template <class Bins, class Sums, class Cell>
+inline void observe_block(float const* x, std::size_t n, Sums& sums, Cell* cells, table_for<Bins>& table, float* buffer,
+                          bytes_ahead const& ahead) {
+    if constexpr (!table_counts<Bins>) {
+        for (std::size_t i = 0; i < n; ++i) {
+            cells[Bins::index(x[i])].deposit(one);
+        }
+    }
+    auto range = range_of(x, n);
+    if (range.largest >= 0x7f80'0000U) {
+        auto const specials = keep_finite(x, n, buffer);
+        auto const replaced = specials.nans + specials.positive_infinities + specials.negative_infinities;
+        if constexpr (table_counts<Bins>) {
+            cells[Bins::nan].deposit(specials.nans);
+            cells[Bins::above].deposit(specials.positive_infinities);
+            cells[Bins::below].deposit(specials.negative_infinities);
+        }
+        if (replaced == n) {
+            return;
+        }
+        x = buffer;
+        range = range_of(x, n);
+        table.leave_out_zeros(replaced);
+    }
+    sums.largest().deposit_key(std::uint64_t{range.largest} + 1);
+    table.expect(x, n, range);
+    deposit_squares(
+        sums.squares(), x, n, range, [&](std::size_t i, std::size_t k) __attribute__((always_inline)) {
+            ahead.fetch(i, k);
+            table.add(x + i, k);
+        });
+}
+
+/// Deposits a gradient times `factor` into a layer's sums and cells. The table is empty before and afterwards. Rounds to
+/// nearest and keeps subnormal numbers, whatever the thread does otherwise, so that every engine finds the same.
+template <class Bins, class Sums, class Cell>
+inline void observe_gradient(gradient_view const& view, float factor, Sums& sums, Cell* cells, table_for<Bins>& table) {
+    alignas(64) float buffer[gradient_block_size];
+    std::size_t const width = view.type == gradient_type::float32 ? 4 : 2;
+    auto const address = reinterpret_cast<std::uintptr_t>(view.data);
+    float_environment const environment;
+    auto const flush = [&] {
+        table.flush(sums.values(), sums.magnitudes(), [&](float x, std::uint64_t n) {
+            if constexpr (table_counts<Bins>) {
+                cells[Bins::index(x)].deposit(n);
+            }
+        });
+    };
+    for (std::size_t first = 0; first < view.size; first += gradient_block_size) {
+        auto const n = std::min(gradient_block_size, view.size - first);
+        auto const* x = floats_of(view, first, n, buffer);
+        if (factor != 1.0F) {
+            scale_block(x, n, factor, buffer);
+            x = buffer;
+        }
+        if (table.full(n)) {
+            flush();
+        }
+        observe_block<Bins>(x, n, sums, cells, table, buffer, {address + (first + gradient_block_size) * width, width});
+    }
+    flush();
 }
 
 /// All elements as floats.
@@ -244,15 +232,22 @@ inline void copy_floats(gradient_view const& view, float* to) {
     }
 }
 
-/// Deposits updates and the weights beside them, of the same size, into a layer's sums.
-template <class Sums>
-inline void observe_updates(gradient_view const& updates, gradient_view const& weights, Sums& sums) {
-    alignas(64) float buffers[2][gradient_block_size];
-    for (std::size_t first = 0; first < updates.size; first += gradient_block_size) {
-        auto const n = std::min(gradient_block_size, updates.size - first);
-        sums.deposit_block(pair_block<float, float>{floats_of(updates, first, n, buffers[0]),
-                                                    floats_of(weights, first, n, buffers[1])},
-                           n);
+/// Deposits the squares of a view's elements; NaN and infinities stay visible in the sum.
+template <class Sum>
+inline void observe_squares(gradient_view const& view, Sum& squares) {
+    alignas(64) float buffer[gradient_block_size];
+    float_environment const environment;
+    for (std::size_t first = 0; first < view.size; first += gradient_block_size) {
+        auto const n = std::min(gradient_block_size, view.size - first);
+        auto const* x = floats_of(view, first, n, buffer);
+        auto range = range_of(x, n);
+        if (range.largest >= 0x7f80'0000U) {
+            auto const specials = keep_finite(x, n, buffer);
+            squares.add({specials.nans, specials.positive_infinities + specials.negative_infinities, 0});
+            x = buffer;
+            range = range_of(x, n);
+        }
+        deposit_squares(squares, x, n, range, [](std::size_t, std::size_t) {});
     }
 }
 

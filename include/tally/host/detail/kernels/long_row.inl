@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row features where a row fills vectors: one row at a time, in blocks that stay in the first-level cache between the
-// pass that finds the highest score and the pass that counts and sums exponentials relative to it. A higher maximum in
-// a later block rescales the sums, so a row of any length is read from memory once.
+// Row features where a row fills vectors: one row at a time, in parts that stay in the first-level cache between the
+// pass that finds the highest score and the pass that counts and sums exponentials relative to it. The parts are joined
+// as update/exponential_sum.hpp says, so a row of any length is read from memory once.
 
 /// Asks for the cache lines of `bytes` bytes from `p + ahead` on: by address, since that may lie outside of any array.
 template <class T>
@@ -21,7 +21,7 @@ struct highest {
     std::size_t from; // the first occurrence is in the `group` vectors from this index on
 };
 
-/// The highest score of [begin, end), NaN ignored; at least one vector long.
+/// The highest score of [begin, end), NaN ignored. `end` is at least the lanes of a vector.
 template <bool Where, class T>
 [[gnu::always_inline]] inline highest<T> highest_of(T const* row, std::size_t begin, std::size_t end) noexcept {
     using V = simd<T>;
@@ -40,7 +40,11 @@ template <bool Where, class T>
         take(max(max(s[0], s[1]), max(s[2], s[3])), i);
     }
     for (; i + V::lanes <= end; i += V::lanes) take(V::load(row + i), i);
-    if (i < end) take(V::load(row + (end - V::lanes)), end - V::lanes); // overlaps: the maximum does not mind
+    if (i < end) { // overlaps what was seen already, perhaps in another part
+        std::size_t const at = end - V::lanes;
+        M const fresh{M::iota().v >= static_cast<I>(i - at)};
+        take(select(fresh, V::load(row + at), V::all(-infinity<T>)), at);
+    }
 
     T const score = reduce<extreme_op<true>>(top);
     if constexpr (!Where) return {score, begin};
@@ -74,49 +78,50 @@ struct row_counts {
     typename simd<T>::mask equal{};
 };
 
+/// What a part adds up to.
 template <class T>
-struct block_sums {
-    T exps;
-    T squares;
+struct part_sums {
+    term_sum<T> exps;
+    term_sum<T> squares;
+    bool maybe_nan; // there is a NaN, or `shift` is infinite
 };
 
 /// Counts the scores of [begin, end) against `target_score` and sums exp(score - shift). Fetches what lies `ahead`
 /// elements further into the cache.
 template <unsigned Needs, class T>
-[[gnu::always_inline]] inline block_sums<T> count_and_sum(T const* row, std::size_t begin, std::size_t end,
-                                                          T target_score, T shift, std::size_t ahead,
-                                                          row_counts<T>& counts) noexcept {
+[[gnu::always_inline]] inline part_sums<T> count_and_sum(T const* row, std::size_t begin, std::size_t end,
+                                                         T target_score, T shift, std::size_t ahead,
+                                                         row_counts<T>& counts) noexcept {
     using V = simd<T>;
     using M = typename V::mask;
     using need = needs_of<Needs>;
     T const floor = exp_floor<T>();
-    V exps{}, squares{};
-    auto const take = [&](V const& s, V(&partial)[2]) __attribute__((always_inline)) {
-        if constexpr (need::exps) add_exp<need::squares>(V{s.v - shift}, floor, partial[0], partial[1]);
+    struct chain {
+        lane_sums<T> exps, squares;
+        V arguments{}; // their sum: NaN if one of them is
+    };
+    auto const take = [&](V const& s, chain& sums) __attribute__((always_inline)) {
+        if constexpr (need::exps) {
+            V const x{s.v - shift};
+            sums.arguments.v += x.v;
+            add_exp<need::squares>(x, floor, sums.exps, sums.squares);
+        }
         if constexpr (need::rank) {
             count_if(counts.greater, M{s.v > target_score});
             count_if(counts.equal, M{s.v == target_score});
         }
     };
-    // Two chains of short partial sums: neither latency nor rounding adds up.
-    constexpr std::size_t chain = 16;
-    std::size_t i = begin;
-    while (i + 2 * V::lanes <= end) {
-        std::size_t const pairs = (end - i) / (2 * V::lanes);
-        std::size_t const stop = i + (pairs < chain ? pairs : chain) * 2 * V::lanes;
-        V even[2] = {}, odd[2] = {};
-        for (; i < stop; i += 2 * V::lanes) {
-            take(V::load(row + i), even);
-            take(V::load(row + i + V::lanes), odd);
-            prefetch(row + i, ahead, 2 * sizeof(V));
-        }
-        if constexpr (need::exps) exps.v += even[0].v + odd[0].v;
-        if constexpr (need::squares) squares.v += even[1].v + odd[1].v;
+    chain even, odd; // two, so that latency does not add up
+    std::size_t i = begin, vectors = 0;
+    for (; i + 2 * V::lanes <= end; i += 2 * V::lanes, vectors += 2) {
+        take(V::load(row + i), even);
+        take(V::load(row + i + V::lanes), odd);
+        prefetch(row + i, ahead, 2 * sizeof(V));
     }
-    V last[2] = {};
     if (i + V::lanes <= end) {
-        take(V::load(row + i), last);
+        take(V::load(row + i), even);
         i += V::lanes;
+        ++vectors;
     }
     if (i < end) {
         // The last full vector of the row, with -inf where a score was taken already. That adds no exponential, and is
@@ -125,14 +130,55 @@ template <unsigned Needs, class T>
         M const fresh{M::iota().v >= static_cast<int_like<T>>(i - at)};
         V const s = select(fresh, V::load(row + at), V::all(-infinity<T>));
         M const equal = counts.equal;
-        take(s, last);
+        take(s, odd);
         counts.equal = select(fresh, counts.equal, equal);
+        ++vectors;
     }
-    block_sums<T> sums{};
-    if constexpr (need::exps) sums.exps = reduce<add_op>(V{exps.v + last[0].v});
-    if constexpr (need::squares) sums.squares = reduce<add_op>(V{squares.v + last[1].v});
+    part_sums<T> sums{};
+    if constexpr (need::exps) {
+        even.exps.add(odd.exps);
+        sums.exps = even.exps.total(vectors);
+        V const arguments{even.arguments.v + odd.arguments.v};
+        M const nan{arguments.v != arguments.v};
+        sums.maybe_nan = reduce<add_op>(nan) != 0;
+    }
+    if constexpr (need::squares) {
+        even.squares.add(odd.squares);
+        sums.squares = even.squares.total(vectors);
+    }
     return sums;
 }
+
+/// The parts of a group, and how they become one sum.
+template <class T>
+struct group_sums {
+    std::size_t count = 0;
+    T top[tally::detail::group_parts];
+    term_sum<T> exps[tally::detail::group_parts];
+    term_sum<T> squares[tally::detail::group_parts];
+
+    template <bool Squares>
+    [[gnu::always_inline]] void add(T part_top, part_sums<T> const& sums) noexcept {
+        top[count] = part_top;
+        exps[count] = sums.exps;
+        if constexpr (Squares) squares[count] = sums.squares;
+        ++count;
+    }
+    template <bool Squares>
+    [[gnu::always_inline]] void join_to(exponentials<T>& row) noexcept {
+        T highest = top[0];
+        for (std::size_t p = 1; p < count; ++p) highest = top[p] > highest ? top[p] : highest;
+        term_sum<T> sum, sum_of_squares;
+        for (std::size_t p = 0; p < count; ++p) {
+            if (!tally::detail::is_finite_top(highest) || !tally::detail::is_finite_top(top[p])) continue;
+            double const factor = top[p] == highest ? 1.0 : tally::detail::rescaling(top[p], highest);
+            sum.add(exps[p].times(factor));
+            if constexpr (Squares) sum_of_squares.add(squares[p].times(tally::detail::rounded_product(factor, factor)));
+        }
+        row.join(highest, sum.above_one(), sum_of_squares.value());
+        count = 0;
+    }
+};
 
 /// How many scores of [0, end) equal `score`: for the rare target that ties.
 template <class T>
@@ -169,6 +215,7 @@ template <unsigned Needs, class T>
                                                      std::size_t r, std::size_t row_stride, row_tile<T>& out,
                                                      row_sums<T>& sums) noexcept {
     using need = needs_of<Needs>;
+    constexpr std::size_t part = tally::detail::part_columns;
     constexpr std::size_t block = 8192 / sizeof(T);
 
     // Fetch a block ahead: in this row, or the same columns of the row that is about a block further.
@@ -177,36 +224,34 @@ template <unsigned Needs, class T>
     T const target_score = valid ? row[target] : not_a_number<T>;
     highest<T> top{-infinity<T>, 0};
     row_counts<T> counts;
-    double exps = 0, squares = 0;
+    group_sums<T> parts;
+    exponentials<T> exps;
     bool nan = false;
     for (std::size_t begin = 0, end = 0; begin < columns; begin = end) {
-        end = columns - begin > block ? begin + block : columns;
+        end = columns - begin > part ? begin + part : columns;
+        highest<T> here{-infinity<T>, begin};
         if constexpr (need::top) {
-            highest<T> const here = highest_of<need::arg_max>(row, begin, end);
-            if (here.score > top.score) {
-                if (exps != 0) {
-                    double const factor =
-                        __builtin_exp(static_cast<double>(top.score) - static_cast<double>(here.score));
-                    exps *= factor;
-                    squares *= factor * factor;
-                }
-                top = here;
-            }
+            here = highest_of<need::arg_max>(row, begin, end);
+            if (here.score > top.score) top = here;
         }
         if constexpr (need::exps || need::rank) {
-            T const shift = top.score == -infinity<T> ? T{0} : top.score;
-            block_sums<T> const s = count_and_sum<Needs>(row, begin, end, target_score, shift, ahead, counts);
-            exps += static_cast<double>(s.exps);
-            squares += static_cast<double>(s.squares);
+            T const shift = here.score == -infinity<T> ? T{0} : here.score;
+            part_sums<T> const of_part = count_and_sum<Needs>(row, begin, end, target_score, shift, ahead, counts);
+            if constexpr (need::exps) {
+                if (of_part.maybe_nan) nan = nan || any_nan(row, begin, end);
+                if (nan) continue;
+                parts.template add<need::squares>(here.score, of_part);
+                if (parts.count == tally::detail::group_parts || end == columns) {
+                    parts.template join_to<need::squares>(exps);
+                }
+            }
         }
         if constexpr (!need::exps && (need::top || need::rank)) nan = nan || any_nan(row, begin, end);
     }
-    // A NaN made the sum NaN; so did a +inf, whence the second look.
-    if (exps != exps) nan = any_nan(row, 0, columns);
 
     if constexpr (need::top) sums.top[r] = nan ? not_a_number<T> : top.score;
-    if constexpr (need::exps) sums.exps[r] = static_cast<T>(exps);
-    if constexpr (need::squares) sums.exp_squares[r] = static_cast<T>(squares);
+    if constexpr (need::exps) sums.above_one[r] = nan ? 0.0 : exps.above_one;
+    if constexpr (need::squares) sums.exp_squares[r] = nan ? 0.0 : exps.squares;
     if constexpr (need::arg_max) {
         out.arg_max[r] = nan ? -1 : find_first(row, columns, top.score, top.from);
     }

@@ -38,7 +38,7 @@ template <unsigned Needs, class T>
     if constexpr (need::rank || need::exps) {
         T const floor = exp_floor<T>();
         V const shift{top.v == -infinity<T> ? V{}.v : top.v};
-        V exps{}, squares{};
+        lane_sums<T> exps, squares;
         M greater{}, equal{}, before{};
         for (std::size_t c = 0; c < columns; ++c) {
             V const s = V::load(buffer + c * V::lanes);
@@ -50,8 +50,16 @@ template <unsigned Needs, class T>
                 count_if(before, M{same.v & (target.v > static_cast<I>(c))});
             }
         }
-        if constexpr (need::exps) exps.store(sums.exps + first);
-        if constexpr (need::squares) squares.store(sums.exp_squares + first);
+        if constexpr (need::exps) {
+            auto const terms = static_cast<std::uint32_t>(columns);
+            for (std::size_t k = 0; k < V::lanes; ++k) {
+                sums.above_one[first + k] = term_sum<T>::of_bits(exps.high.v[k], exps.low.v[k], terms).above_one();
+                if constexpr (need::squares) {
+                    auto const of_row = term_sum<T>::of_bits(squares.high.v[k], squares.low.v[k], terms);
+                    sums.exp_squares[first + k] = of_row.value();
+                }
+            }
+        }
         if constexpr (need::rank) {
             M const ranked{(nan.v == 0) & (equal.v != 0)}; // the target equals itself, where it is in range
             M const after{equal.v - before.v - 1};

@@ -49,10 +49,68 @@ template <class S>
     return {a.v > b.v ? a.v : b.v};
 }
 
-/// `a * b + c`, fused where the target can: one expression, so that both compilers may contract it.
-template <class S>
-[[gnu::always_inline]] inline S mul_add(S const& a, S const& b, S const& c) noexcept {
-    return {a.v * b.v + c.v};
+/// Whether a lane of a mask is set.
+template <std::size_t Bytes>
+[[gnu::always_inline]] inline bool any(simd<std::int32_t, Bytes> const& mask) noexcept {
+    if constexpr (Bytes > 16) {
+        using half = simd<std::int32_t, Bytes / 2>;
+        std::int32_t const* const lanes = reinterpret_cast<std::int32_t const*>(&mask);
+        return any(half{half::load(lanes).v | half::load(lanes + half::lanes).v});
+    } else {
+#if defined(__SSE2__)
+        return _mm_movemask_ps(reinterpret<simd<float, Bytes>>(mask).v) != 0;
+#else
+        std::int32_t some = 0;
+        for (std::size_t i = 0; i < simd<std::int32_t, Bytes>::lanes; ++i) some |= mask.v[i];
+        return some != 0;
+#endif
+    }
+}
+
+/// `a * b + c` with the roundings of tally::detail::multiply_add: one for float, two for double.
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline simd<T, Bytes> mul_add(simd<T, Bytes> const& a, simd<T, Bytes> const& b,
+                                                     simd<T, Bytes> const& c) noexcept {
+    if constexpr (sizeof(T) == sizeof(double)) {
+        auto product = a.v * b.v;
+#if defined(__x86_64__)
+        asm("" : "+v"(product)); // no instruction: the compiler must have the product in a register
+#elif defined(__aarch64__)
+        asm("" : "+w"(product));
+#else
+        asm("" : "+m"(product));
+#endif
+        return {product + c.v};
+#if defined(__x86_64__) || defined(__i386__)
+    } else if constexpr (level == isa::avx512) {
+        return {reinterpret_cast<typename simd<T, Bytes>::vector>(_mm512_fmadd_ps(a.v, b.v, c.v))};
+    } else if constexpr (level == isa::avx2) {
+        return {reinterpret_cast<typename simd<T, Bytes>::vector>(_mm256_fmadd_ps(a.v, b.v, c.v))};
+#endif
+    } else {
+#if defined(__FMA__) || defined(__aarch64__)
+        simd<T, Bytes> r;
+        for (std::size_t i = 0; i < simd<T, Bytes>::lanes; ++i) r.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
+        return r;
+#else
+        // As multiply_add: in double, where only a sum half way between two floats needs a second look.
+        using wide = typename simd<double, 2 * Bytes>::vector;
+        using words = simd<std::uint32_t, 2 * Bytes>;
+        wide const sum = __builtin_convertvector(a.v, wide) * __builtin_convertvector(b.v, wide) +
+                         __builtin_convertvector(c.v, wide);
+        simd<std::uint64_t, 2 * Bytes> const low_half{simd<std::uint64_t, 2 * Bytes>::all(0x1fffffff).v};
+        simd<std::uint64_t, 2 * Bytes> const half_way{simd<std::uint64_t, 2 * Bytes>::all(0x0000000110000000).v};
+        words const tail{reinterpret<words>(simd<double, 2 * Bytes>{sum}).v & reinterpret<words>(low_half).v};
+        // The upper words are 0 and don't equal 1.
+        simd<std::int32_t, 2 * Bytes> const found{tail.v == reinterpret<words>(half_way).v};
+        if (any(found)) [[unlikely]] {
+            simd<T, Bytes> r;
+            for (std::size_t i = 0; i < simd<T, Bytes>::lanes; ++i) r.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
+            return r;
+        }
+        return {__builtin_convertvector(sum, typename simd<T, Bytes>::vector)};
+#endif
+    }
 }
 
 /// Adds 1 to the lanes of `count` where `holds` is set.
