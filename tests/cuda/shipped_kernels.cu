@@ -4,6 +4,7 @@
 // The kernels of usual collections, compiled for real architectures so that the register table and the check for spills
 // have something to look at. Kernels are templates: these stand for what users instantiate.
 #include <tally/cuda.hpp>
+#include <tally/cuda/all_reduce.cuh>
 #include <tally/cuda/gradient_monitor.cuh>
 
 #include <cstddef>
@@ -27,6 +28,14 @@ using evaluation = tally::collection<tally::named<"loss", tally::log_loss<>>, ta
                                      tally::named<"confusion", tally::confusion_matrix<tally::dynamic>>>;
 
 } // namespace
+
+// all_reduce needs a communicator on a device; its kernel doesn't.
+template __global__ void tally::cuda::detail::reduce_share_kernel<float, tally::op::mean>(float const*, std::size_t,
+                                                                                          std::size_t, float*,
+                                                                                          std::size_t);
+template __global__ void
+tally::cuda::detail::reduce_share_kernel<tally::half_bits, tally::op::sum>(tally::half_bits const*, std::size_t,
+                                                                           std::size_t, tally::half_bits*, std::size_t);
 
 void summary_of_floats(tally::cuda::tracker<summary>& tracker, float const* x, std::size_t n) {
     tracker.update(tally::values(x, n));
