@@ -128,8 +128,7 @@ template <class Function>
 } // namespace detail
 
 /// e^x for T = float or double. Error below 1 unit (float) and 2 units (double) in the last place of a normal
-/// result;
-/// results below the smallest normal number may be 0. NaN gives NaN, -inf 0, +inf +inf. About 15 operations.
+/// result; results below the smallest normal number may be 0. NaN gives NaN, -inf 0, +inf +inf. About 15 operations.
 template <class T>
 [[gnu::always_inline]] TALLY_HD inline T exp(T x) {
     return detail::evaluate<detail::exp_function>(x);
