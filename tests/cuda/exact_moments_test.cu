@@ -5,6 +5,8 @@
 // whatever the size, the alignment and the tuning; alone, beside sums that are merged in order, in tables and in groups
 // of tensors.
 #include "support/device_array.cuh"
+#include "support/named_data.hpp"
+#include "support/small_blocks.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +22,11 @@
 #include <utility>
 #include <vector>
 
+using tally::testing::add_data;
 using tally::testing::device_array;
+using tally::testing::from_bits;
+using tally::testing::named_data;
+using tally::testing::small_blocks;
 
 namespace {
 
@@ -33,41 +39,21 @@ using mixed =
                       tally::named<"deviation", tally::standard_deviation<float, 0>>,
                       tally::named<"largest", tally::largest<>>>;
 
-struct small_blocks {
-    static constexpr tally::cuda::tuning select(int) {
-        tally::cuda::tuning chosen;
-        chosen.threads = 64;
-        chosen.most_items = 4;
-        chosen.blocks_per_multiprocessor = 1;
-        return chosen;
-    }
-};
-
-std::vector<std::pair<std::string, std::vector<float>>> data_sets(std::size_t n, unsigned seed) {
+named_data<float> data_sets(std::size_t n, unsigned seed) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
-    std::vector<std::pair<std::string, std::vector<float>>> sets;
-    auto const add = [&](char const* name, auto make) {
-        std::vector<float> values(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            values[i] = make(i);
-        }
-        sets.emplace_back(name, std::move(values));
-    };
-    auto const from_bits = [](std::uint32_t b) {
-        float x = 0.0F;
-        std::memcpy(&x, &b, sizeof(x));
-        return x;
-    };
+    named_data<float> sets;
+    auto const add = [&](char const* name, auto make) { add_data(sets, n, name, make); };
     constexpr auto infinity = std::numeric_limits<float>::infinity();
     constexpr auto largest = std::numeric_limits<float>::max();
     add("normal", [&](std::size_t) { return normal(random); });
     add("far from zero", [&](std::size_t) { return -1e6F + normal(random); });
-    add("subnormal", [&](std::size_t) { return from_bits(static_cast<std::uint32_t>(random()) & 0x807f'ffffU); });
+    add("subnormal",
+        [&](std::size_t) { return from_bits<float>(static_cast<std::uint32_t>(random()) & 0x807f'ffffU); });
     add("largest, both signs", [](std::size_t i) { return i % 2 == 0 ? largest : -largest; });
     add("one huge, many tiny", [](std::size_t i) { return i == 3 ? 1e30F : 1e-30F; });
     add("60 binades", [&](std::size_t) { return std::ldexp(normal(random), -static_cast<int>(random() % 60)); });
-    add("random bits", [&](std::size_t) { return from_bits(static_cast<std::uint32_t>(random())); });
+    add("random bits", [&](std::size_t) { return from_bits<float>(static_cast<std::uint32_t>(random())); });
     add("constant", [](std::size_t) { return 0.1F; });
     add("an infinity", [](std::size_t i) { return i == 9 ? infinity : -0.0F; });
     return sets;

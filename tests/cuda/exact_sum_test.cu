@@ -5,6 +5,8 @@
 // the size, the alignment and the tuning; and what an element costs, counted.
 #include "support/device_array.cuh"
 #include "support/device_counters.hpp"
+#include "support/named_data.hpp"
+#include "support/small_blocks.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,8 +23,12 @@
 #include <utility>
 #include <vector>
 
+using tally::testing::add_data;
 using tally::testing::counted;
 using tally::testing::device_array;
+using tally::testing::from_bits;
+using tally::testing::named_data;
+using tally::testing::small_blocks;
 
 namespace {
 
@@ -60,16 +66,6 @@ struct only_count {
     static double finalize(state const& s) { return static_cast<double>(s.n.value()); }
 };
 
-struct small_blocks {
-    static constexpr tally::cuda::tuning select(int) {
-        tally::cuda::tuning chosen;
-        chosen.threads = 64;
-        chosen.most_items = 4;
-        chosen.blocks_per_multiprocessor = 1;
-        return chosen;
-    }
-};
-
 /// Few enough threads that each takes several tiles of a test's samples.
 struct long_runs {
     static constexpr tally::cuda::tuning select(int compute_capability) {
@@ -83,30 +79,19 @@ struct long_runs {
 };
 
 template <class T>
-std::vector<std::pair<std::string, std::vector<T>>> data_sets(std::size_t n) {
+named_data<T> data_sets(std::size_t n) {
     using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     constexpr auto fraction = static_cast<bits>((bits{1} << (std::numeric_limits<T>::digits - 1)) - 1);
     constexpr auto sign = static_cast<bits>(bits{1} << (8 * sizeof(T) - 1));
     std::mt19937_64 random(n);
-    std::vector<std::pair<std::string, std::vector<T>>> sets;
-    auto const add = [&](char const* name, auto make) {
-        std::vector<T> values(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            values[i] = make(i);
-        }
-        sets.emplace_back(name, std::move(values));
-    };
-    auto const from_bits = [](bits b) {
-        T x;
-        std::memcpy(&x, &b, sizeof(x));
-        return x;
-    };
+    named_data<T> sets;
+    auto const add = [&](char const* name, auto make) { add_data(sets, n, name, make); };
     constexpr auto infinity = std::numeric_limits<T>::infinity();
     constexpr auto nan = std::numeric_limits<T>::quiet_NaN();
     std::uniform_real_distribution<T> uniform(-1, 1);
     add("losses", [&](std::size_t) { return uniform(random) + T{1}; });
     add("zeros of both signs", [](std::size_t i) { return i % 2 == 0 ? T{0} : -T{0}; });
-    add("subnormal", [&](std::size_t) { return from_bits(static_cast<bits>(random()) & (fraction | sign)); });
+    add("subnormal", [&](std::size_t) { return from_bits<T>(static_cast<bits>(random()) & (fraction | sign)); });
     add("largest", [](std::size_t) { return std::numeric_limits<T>::max(); });
     add("cancelling", [](std::size_t i) {
         return i == 5 ? std::numeric_limits<T>::denorm_min()
@@ -114,10 +99,10 @@ std::vector<std::pair<std::string, std::vector<T>>> data_sets(std::size_t n) {
     });
     add("one huge, many tiny", [](std::size_t i) { return i == 3 ? T{1e30F} : T{1e-30F}; });
     add("every exponent", [&](std::size_t) {
-        auto const x = from_bits(static_cast<bits>(random()));
+        auto const x = from_bits<T>(static_cast<bits>(random()));
         return x - x == T{0} ? x : T{1};
     });
-    add("random bits", [&](std::size_t) { return from_bits(static_cast<bits>(random())); });
+    add("random bits", [&](std::size_t) { return from_bits<T>(static_cast<bits>(random())); });
     add("nan and infinities", [](std::size_t i) { return i == 7 ? nan : i == 9 ? infinity : T{2}; });
     add("negative infinity", [](std::size_t i) { return i == 7 ? -infinity : T{2}; });
     return sets;
@@ -182,7 +167,66 @@ tally::exact_sum<T> sum_of_block(std::vector<float> const& values) {
     return sum;
 }
 
+/// What a tracker keeps of a table's cell on the device, with digits so large that a few more deposits would not fit.
+__global__ void deposit_into_cell(unsigned long long* words, float x, int times) {
+    for (int i = 0; i < times; ++i) {
+        tally::exact_sum<float> one;
+        one.deposit(x);
+        tally::cuda::detail::merge_into_cell(reinterpret_cast<std::byte*>(words), nullptr, one);
+    }
+}
+/// The same for the sum of a block.
+__global__ void add_block_sum(unsigned long long* words, float x, int times) {
+    __shared__ tally::cuda::detail::shared_digits<float> shared;
+    for (int i = 0; i < times; ++i) {
+        shared.clear();
+        __syncthreads();
+        shared.add(tally::detail::decompose(x));
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            tally::cuda::detail::merge_shared(shared, reinterpret_cast<std::byte*>(words));
+        }
+        __syncthreads();
+    }
+}
+
+tally::exact_sum<float> sum_of_words(std::vector<std::uint64_t> const& words) {
+    tally::exact_sum<float> sum;
+    tally::detail::part_reader reader{words.data()};
+    sum.parts(reader);
+    return sum;
+}
+
 } // namespace
+
+TEST_CASE("exact sums on a device: digits hand on what would not fit, however often they are added to") {
+    constexpr auto digits = tally::cuda::detail::shared_digits<float>::digits;
+    for (float const sign : {1.0F, -1.0F}) {
+        for (auto const kernel : {deposit_into_cell, add_block_sum}) {
+            std::vector<std::uint64_t> words(tally::cuda::detail::shared_digits<float>::words);
+            // All threads add to a cell at once; of a block's sum, only one does, and less than 2^32.
+            auto const room = std::uint64_t{1} << (kernel == add_block_sum ? 36 : 40);
+            auto const nearly_full = (std::uint64_t{1} << 63) - room;
+            for (std::size_t i = 0; i + 1 < digits; ++i) {
+                words[i] = sign > 0 ? nearly_full : 0 - nearly_full;
+            }
+            device_array<std::uint64_t> const cell(words);
+            auto expected = sum_of_words(words);
+            auto const x = sign * 0x1.fffffep-22F; // 0xffffff00 in its digit
+            constexpr int times = 40;
+            constexpr int threads = 64;
+            kernel<<<1, threads>>>(reinterpret_cast<unsigned long long*>(cell.data()), x, times);
+            tally::cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+            for (int i = 0; i < times * threads; ++i) {
+                expected.deposit(x);
+            }
+            tally::cuda::check(
+                cudaMemcpy(words.data(), cell.data(), words.size() * sizeof(words[0]), cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
+            CHECK(sum_of_words(words) == expected);
+        }
+    }
+}
 
 TEST_CASE("exact sums: a warp's windows at equal and at different places are added up without loss") {
     for (std::size_t const n : {1UL, 40UL, 96UL, 20000UL}) {

@@ -22,7 +22,7 @@
 namespace {
 
 using namespace tally;
-using tally::testing::float_of_bits;
+using tally::testing::from_bits;
 using tally::testing::gradient_reference;
 
 template <class T>
@@ -106,7 +106,7 @@ TEST_CASE("gradient_block: longer than what the table takes at once; one cell ta
     check_observed<gradient_bins>(x, 1.0F);
     std::fill(x.begin(), x.end(), -std::nextafterf(2.0F, 0.0F));
     check_observed<gradient_bins>(x, 1.0F);
-    std::fill(x.begin(), x.end(), float_of_bits(0x801f'ffffU)); // subnormal, in the cell of -0
+    std::fill(x.begin(), x.end(), from_bits<float>(0x801f'ffffU)); // subnormal, in the cell of -0
     check_observed<gradient_bins>(x, 1.0F);
 }
 

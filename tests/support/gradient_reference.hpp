@@ -6,17 +6,15 @@
 #pragma once
 
 #include "support/big_integer.hpp"
+#include "support/named_data.hpp"
 
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace tally::testing {
@@ -54,25 +52,13 @@ struct gradient_reference {
     [[nodiscard]] double square_sum() const { return to_nearest<double>(squares, 2 * unit); }
 };
 
-inline float float_of_bits(std::uint32_t bits) {
-    float x = 0;
-    std::memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
 /// n floats of each kind: benign, cancelling, of any spread, tiny, huge, and not finite.
-inline std::vector<std::pair<std::string, std::vector<float>>> hard_gradients(std::size_t n, unsigned seed) {
+inline named_data<float> hard_gradients(std::size_t n, unsigned seed) {
     std::mt19937 random{seed};
     std::normal_distribution<float> normal{1e-5F, 1e-3F};
     std::normal_distribution<float> exponent{-30.0F, 12.0F};
-    std::vector<std::pair<std::string, std::vector<float>>> sets;
-    auto const add = [&](char const* name, auto make) {
-        std::vector<float> x(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            x[i] = make(i);
-        }
-        sets.emplace_back(name, std::move(x));
-    };
+    named_data<float> sets;
+    auto const add = [&](char const* name, auto make) { add_data(sets, n, name, make); };
     auto const any_sign = [&](float x) { return random() % 2 == 0 ? x : -x; };
     add("normal", [&](std::size_t) { return normal(random); });
     add("normal with zeros of both signs", [&](std::size_t i) { return i % 3 == 0 ? any_sign(0.0F) : normal(random); });
@@ -82,10 +68,11 @@ inline std::vector<std::pair<std::string, std::vector<float>>> hard_gradients(st
     add("largest, cancelling",
         [&](std::size_t i) { return i % 5 == 3 ? FLT_TRUE_MIN : (i % 2 == 0 ? FLT_MAX : -FLT_MAX); });
     add("largest", [](std::size_t) { return FLT_MAX; });
-    add("subnormal", [&](std::size_t) { return float_of_bits(static_cast<std::uint32_t>(random()) & 0x807f'ffffU); });
+    add("subnormal",
+        [&](std::size_t) { return from_bits<float>(static_cast<std::uint32_t>(random()) & 0x807f'ffffU); });
     add("smallest subnormal", [&](std::size_t) { return any_sign(FLT_TRUE_MIN); });
     add("normal and a smallest", [&](std::size_t i) { return i % 7 == 0 ? any_sign(FLT_TRUE_MIN) : normal(random); });
-    add("random bits", [&](std::size_t) { return float_of_bits(static_cast<std::uint32_t>(random())); });
+    add("random bits", [&](std::size_t) { return from_bits<float>(static_cast<std::uint32_t>(random())); });
     add("some not finite", [&](std::size_t i) {
         return i % 11 == 4 ? NAN : i % 13 == 5 ? INFINITY : i % 17 == 6 ? -INFINITY : normal(random);
     });

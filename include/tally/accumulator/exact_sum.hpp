@@ -120,8 +120,8 @@ public:
         visit(archive);
         normalise();
     }
-    /// The words as they are, for atomic additions by many threads: at most 2^30 deposits between two calls of
-    /// normalise(). What is read is normalised.
+    /// The words as they are, for atomic additions by many threads. What is read is normalised. An archive that adds to
+    /// words more than 2^30 times hands on carries between digits: see digits::travel.
     template <class Archive>
     TALLY_HD constexpr void parts(Archive& archive) {
         visit(archive);

@@ -13,6 +13,21 @@
 
 namespace tally::detail {
 
+/// Carries, so that all digits but the last are in [0, 2^32). Takes digits of any size. Word: an integer of 64 bits without
+/// a sign.
+template <class Word>
+TALLY_HD constexpr void normalise_digits(Word* digit, std::size_t count) {
+    constexpr Word mask = 0xffff'ffffU;
+    std::int64_t carry = 0;
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+        // Digit and carry are taken apart before they are added: a digit may be anything up to the limits of 64 bits.
+        Word const sum = (digit[i] & mask) + (static_cast<Word>(carry) & mask);
+        carry = (static_cast<std::int64_t>(digit[i]) >> 32) + (carry >> 32) + static_cast<std::int64_t>(sum >> 32);
+        digit[i] = sum & mask;
+    }
+    digit[count - 1] += static_cast<Word>(carry);
+}
+
 /// The sum of digit[i] * 2^(32 i), digits read as signed. Invariant: every digit lies in [-2^62, 2^62).
 template <std::size_t N>
 class digits {
@@ -55,16 +70,7 @@ public:
         }
     }
     /// Carries, so that the form is canonical. Takes digits of any size.
-    TALLY_HD constexpr void normalise() {
-        std::int64_t carry = 0;
-        for (std::size_t i = 0; i + 1 < N; ++i) {
-            // Digit and carry are taken apart before they are added: a digit may be anything up to the limits of 64 bits.
-            auto const sum = (digit_[i] & digit_mask) + (static_cast<std::uint64_t>(carry) & digit_mask);
-            carry = (static_cast<std::int64_t>(digit_[i]) >> 32) + (carry >> 32) + static_cast<std::int64_t>(sum >> 32);
-            digit_[i] = sum & digit_mask;
-        }
-        digit_[N - 1] += static_cast<std::uint64_t>(carry);
-    }
+    TALLY_HD constexpr void normalise() { normalise_digits(digit_, N); }
     /// Changes the sign. Takes and leaves canonical form.
     TALLY_HD constexpr void negate() {
         for (auto& d : digit_) {
@@ -73,12 +79,16 @@ public:
         normalise();
     }
 
-    /// Names the digits. They arrive as they are, so normalise() must be called before what must be canonical, and
-    /// after reading a sum.
+    /// Names the digits, one by one or, to an archive that carries between them, together. They arrive as they are, so
+    /// normalise() must be called before what must be canonical, and after reading a sum.
     template <class Archive>
     TALLY_HD constexpr void travel(Archive& archive) {
-        for (auto& d : digit_) {
-            archive.sum(d);
+        if constexpr (requires { archive.digits(digit_); }) {
+            archive.digits(digit_);
+        } else {
+            for (auto& d : digit_) {
+                archive.sum(d);
+            }
         }
     }
 

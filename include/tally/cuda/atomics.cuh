@@ -12,6 +12,24 @@
 
 namespace tally::cuda::detail {
 
+/// Adds x, as a signed number, to a digit in memory to which other threads add as well; `above` digits follow it. A digit
+/// that has grown beyond 2^61 hands at least as much as x on to the next one, so it never wraps, however often it is
+/// added to. It hands on not much more, because all threads that see it so large do the same at once.
+__device__ inline void add_to_digit(unsigned long long* digit, std::size_t above, unsigned long long x) {
+    constexpr auto crowded = std::int64_t{1} << 61;
+    for (; x != 0; ++digit, --above) {
+        auto const now = static_cast<std::int64_t>(atomicAdd(digit, x) + x);
+        if (above == 0 || (-crowded <= now && now < crowded)) {
+            return;
+        }
+        auto const signed_x = static_cast<std::int64_t>(x);
+        auto const size = static_cast<std::uint64_t>(signed_x < 0 ? -signed_x : signed_x);
+        auto const handed = (size >> 32) + 1024; // units of the next digit
+        atomicAdd(digit, now < 0 ? handed << 32 : 0ULL - (handed << 32));
+        x = now < 0 ? 0ULL - handed : handed;
+    }
+}
+
 /// Archive that merges an accumulator's parts into stored ones.
 class atomic_merger {
 public:
@@ -21,6 +39,14 @@ public:
             atomicAdd(target(), static_cast<unsigned long long>(word));
         }
         ++words_;
+    }
+    template <std::size_t N>
+    __device__ void digits(std::uint64_t (&digit)[N]) {
+#pragma unroll
+        for (std::size_t i = 0; i < N; ++i) {
+            add_to_digit(target() + i, N - 1 - i, digit[i]);
+        }
+        words_ += N;
     }
     __device__ void max(std::uint64_t& word) {
         atomicMax(target(), static_cast<unsigned long long>(word));

@@ -7,6 +7,7 @@
 // them to the layer's words by atomics. Integers only, so nothing depends on an order.
 #pragma once
 
+#include <tally/core/digits.hpp>
 #include <tally/core/half_bits.hpp>
 #include <tally/cuda/element_kernel.cuh>
 #include <tally/cuda/exact_part.cuh>
@@ -274,23 +275,16 @@ private:
 __device__ inline void turn_sum(std::byte* epoch, std::byte* step, std::size_t digits, bool merges, bool clears) {
     auto* const into = reinterpret_cast<std::uint64_t*>(epoch);
     auto* const from = reinterpret_cast<std::uint64_t*>(step);
-    constexpr std::uint64_t low_half = 0xffff'ffffU;
-    std::int64_t carry = 0;
     for (std::size_t i = 0; i < digits + 3; ++i) {
         if (merges) {
-            auto const sum = into[i] + from[i];
-            if (i + 1 < digits) {
-                auto const low = (sum & low_half) + (static_cast<std::uint64_t>(carry) & low_half);
-                carry = (static_cast<std::int64_t>(sum) >> 32) + (carry >> 32) + static_cast<std::int64_t>(low >> 32);
-                into[i] = low & low_half;
-            } else {
-                into[i] = sum + static_cast<std::uint64_t>(carry);
-                carry = 0;
-            }
+            into[i] += from[i];
         }
         if (clears) {
             from[i] = 0;
         }
+    }
+    if (merges) {
+        tally::detail::normalise_digits(into, digits);
     }
 }
 

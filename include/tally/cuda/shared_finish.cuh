@@ -5,6 +5,8 @@
 // added word by word to the resident state.
 #pragma once
 
+#include <tally/core/digits.hpp>
+#include <tally/cuda/atomics.cuh>
 #include <tally/cuda/state_layout.hpp>
 #include <tally/cuda/thread_state.cuh>
 
@@ -20,18 +22,6 @@ namespace tally::cuda::detail {
 template <class Part>
 concept finishes_in_shared = requires { requires Part::finishes_in_shared; };
 
-/// Carries, so that the digits are below 2^32 again, but for the last one.
-__device__ inline void normalise_digits(unsigned long long* word, int count) {
-    std::int64_t carry = 0;
-#pragma unroll 1
-    for (int i = 0; i + 1 < count; ++i) {
-        auto const sum = (word[i] & 0xffff'ffffU) + (static_cast<std::uint64_t>(carry) & 0xffff'ffffU);
-        carry = (static_cast<std::int64_t>(word[i]) >> 32) + (carry >> 32) + static_cast<std::int64_t>(sum >> 32);
-        word[i] = sum & 0xffff'ffffU;
-    }
-    word[count - 1] += static_cast<unsigned long long>(carry);
-}
-
 /// Adds what a block shares to the words of a resident accumulator. One warp.
 template <class Shared>
 __device__ void merge_shared(Shared& shared, std::byte* resident) {
@@ -46,15 +36,18 @@ __device__ void merge_shared(Shared& shared, std::byte* resident) {
         ++index;
     });
     if (mine != nullptr) {
-        normalise_digits(mine, count);
+        tally::detail::normalise_digits(mine, static_cast<std::size_t>(count));
     }
     __syncwarp();
     auto const* const from = reinterpret_cast<unsigned long long const*>(&shared);
     auto* const to = reinterpret_cast<unsigned long long*>(resident);
     for (int i = lane; i < words; i += 32) {
-        if (from[i] != 0) {
-            atomicAdd(to + i, from[i]);
-        }
+        std::size_t above = 0;
+        shared.for_each_digits([&](unsigned long long const* digits, int size) {
+            auto const place = from + i - digits;
+            above = 0 <= place && place < size ? static_cast<std::size_t>(size - 1 - place) : above;
+        });
+        add_to_digit(to + i, above, from[i]);
     }
 }
 
