@@ -70,12 +70,13 @@ inline void count_from_here() {
 #endif
 }
 
-/// Calls of the runtime that allocate, copy, or make the host wait.
+/// Calls of the runtime that allocate, copy, or make the host wait. Not cudaFreeHost: the library leaves it to a thread
+/// of its own, for which nothing waits, and the one of an earlier test case may still be at it.
 inline unsigned long long calls_that_wait_or_allocate() {
     unsigned long long total = 0;
     for (auto const* call :
          {"cudaMalloc", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocManaged", "cudaFree",
-          "cudaFreeHost", "cudaMemcpy", "cudaMemcpyAsync", "cudaMemset", "cudaMemsetAsync", "cudaStreamSynchronize",
+          "cudaMemcpy", "cudaMemcpyAsync", "cudaMemset", "cudaMemsetAsync", "cudaStreamSynchronize",
           "cudaDeviceSynchronize", "cudaEventSynchronize"}) {
         total += counted(call, "calls");
     }
