@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include <cuda_bf16.h>
@@ -145,4 +146,47 @@ TEST_CASE("an update in a graph: replayed, it does what it did before") {
         tally::cuda::check(cudaGraphDestroy(graph), "cudaGraphDestroy");
     }
     tally::cuda::check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
+namespace {
+
+template <class RowSums>
+using loss_by = tally::log_loss<float, tally::default_sum<float>, tally::unweighted, tally::labels::all, RowSums>;
+
+/// PTX instructions that one more score costs, executed by warps: 32 for each that any of the lanes takes part in.
+template <class M>
+double instructions_of_a_score(std::size_t columns) {
+    tally::cuda::tracker<M> tracker;
+    constexpr std::size_t scores = std::size_t{1} << 21;
+    unsigned long long instructions[2] = {};
+    for (std::size_t k = 0; k < 2; ++k) {
+        std::size_t const rows = (k + 1) * scores / columns;
+        std::vector<float> matrix(rows * columns);
+        for (std::size_t i = 0; i < matrix.size(); ++i) {
+            matrix[i] = static_cast<float>(i * 2654435761U % 1009) / 128.0F;
+        }
+        device_array<float> const input(matrix);
+        device_array<std::int32_t> const labels(std::vector<std::int32_t>(rows, 7));
+        tally::testing::count_from_here();
+        tracker.update(tally::scores(input.data(), rows, columns), tally::targets(labels.data(), rows));
+        tally::cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        instructions[k] = 32 * counted("row_kernel", "warp_instructions");
+    }
+    return static_cast<double>(instructions[1] - instructions[0]) / static_cast<double>(scores);
+}
+
+} // namespace
+
+TEST_CASE("cost: instructions of a score, by the policy of row sums" * doctest::test_suite("plain")) {
+    TALLY_NEEDS_COUNTERS();
+    // The reproducible exponential takes about twenty, the device's own three.
+    for (auto const& [columns, most, most_fast] :
+         {std::tuple{512U, 62.0, 44.0}, {1000U, 80.0, 60.0}, {8192U, 50.0, 30.0}}) {
+        CAPTURE(columns);
+        auto const reproducible = instructions_of_a_score<loss_by<tally::row_sums::reproducible>>(columns);
+        auto const fast = instructions_of_a_score<loss_by<tally::row_sums::fast>>(columns);
+        MESSAGE("rows of " << columns << ": reproducible " << reproducible << ", fast " << fast);
+        CHECK(reproducible <= most);
+        CHECK(fast <= most_fast);
+    }
 }

@@ -135,6 +135,72 @@ TEST_CASE_TEMPLATE("losses of rows: a device gives the bits of the host, whoever
     }
 }
 
+namespace {
+
+template <class T, class RowSums>
+using losses_by = tally::collection<
+    tally::named<"loss", tally::log_loss<T, tally::exact_sum<T>, tally::unweighted, tally::labels::all, RowSums>>,
+    tally::named<"brier", tally::multiclass_brier_score<T, tally::exact_sum<T>, tally::unweighted, tally::labels::all,
+                                                        RowSums>>>;
+
+/// |a - b|, or 0 for two that are no numbers for the same reason.
+double distance(tally::result<double> const& a, tally::result<double> const& b) {
+    double const x = a.as_double();
+    double const y = b.as_double();
+    CHECK(a.why() == b.why());
+    CHECK(a.dropped() == b.dropped());
+    CHECK((x != x) == (y != y));
+    return x == y || x != x ? 0 : std::fabs(x - y);
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("losses of rows: fast ones are close to the others, with the same samples dropped", T, float,
+                   double) {
+    double const rounding = sizeof(T) == 4 ? 1e-6 : 2e-15;
+    int differ = 0;
+    for (std::size_t const columns : {1, 10, 33, 100, 512, 1000, 16390}) {
+        CAPTURE(columns);
+        auto const m = tally::testing::make_score_rows<T>(columns);
+        device_array<T> const s(m.scores);
+        device_array<std::int32_t> const t(m.targets);
+        for (std::size_t row = 0; row < m.rows; ++row) {
+            CAPTURE(row);
+            tally::cuda::tracker<losses_by<T, tally::row_sums::fast>> fast;
+            tally::host::tracker<losses_by<T, tally::row_sums::reproducible>> host;
+            fast.update(tally::scores(s.data() + row * columns, 1, columns), tally::targets(t.data() + row, 1));
+            host.update(tally::scores(m.scores.data() + row * columns, 1, columns),
+                        tally::targets(m.targets.data() + row, 1));
+            auto const got = fast.finalize();
+            auto const expected = host.finalize();
+            auto const loss = expected["loss"_metric].as_double();
+            auto const off = distance(got["loss"_metric], expected["loss"_metric]);
+            CHECK(off <= rounding * (1 + (loss == loss ? std::fabs(loss) : 0)));
+            CHECK(distance(got["brier"_metric], expected["brier"_metric]) <= 4 * rounding);
+            differ += off != 0 ? 1 : 0;
+        }
+    }
+    CHECK(differ > 2); // it is another policy
+}
+
+TEST_CASE("losses of rows: a fast one beside a reproducible one has its bits") {
+    using both =
+        tally::collection<tally::named<"fast", tally::log_loss<float, tally::exact_sum<float>, tally::unweighted,
+                                                               tally::labels::all, tally::row_sums::fast>>,
+                          tally::named<"loss", tally::log_loss<float>>>;
+    auto const m = tally::testing::make_score_rows<float>(1000);
+    device_array<float> const s(m.scores);
+    device_array<std::int32_t> const t(m.targets);
+    tally::cuda::tracker<both> device;
+    tally::host::tracker<tally::collection<tally::named<"loss", tally::log_loss<float>>>> host;
+    device.update(tally::scores(s.data(), m.rows, m.columns), tally::targets(t.data(), m.rows));
+    host.update(tally::scores(m.scores.data(), m.rows, m.columns), tally::targets(m.targets));
+    auto const got = device.finalize();
+    auto const expected = host.finalize()["loss"_metric];
+    CHECK(same(got["fast"_metric], expected));
+    CHECK(same(got["loss"_metric], expected));
+}
+
 TEST_CASE("losses of rows: half precision scores") {
     auto const m = tally::testing::make_score_rows<float>(1003);
     std::vector<tally::bfloat16_bits> scores;

@@ -231,19 +231,19 @@ TEST_CASE("perplexity: of unequal replicas is that of all tokens, not a mean of 
 
 } // namespace
 
-TEST_CASE("log_loss: losses of confident rows are as small as the page says, for floats and for doubles") {
-    // Terms are multiples of 2^-44, or of 2^-96.
-    auto const check = []<class T>(T, double rounding) {
-        for (int lead = 1; lead <= 80; ++lead) {
+TEST_CASE("log_loss: losses of confident rows keep their digits, for floats and for doubles") {
+    auto const check = []<class T>(T, int most) {
+        for (int lead = 1; lead <= most; ++lead) {
             CAPTURE(lead);
             std::vector<T> const scores{static_cast<T>(lead), T{0}};
             std::vector<int> const labels{0};
             auto const loss = results_of<tally::log_loss<T>>(tally::scores(scores, 2), tally::targets(labels)).value();
             auto const exact = std::log1p(std::exp(-static_cast<double>(lead)));
-            auto const unit = 2.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
-            CHECK(std::abs(loss - exact) <= rounding + unit * exact);
+            // The exponent, which is the lead, is rounded once more while it is reduced; in double, twice.
+            auto const units = 3.0 + lead / (sizeof(T) == 4 ? 2.0 : 1.0);
+            CHECK(std::abs(loss - exact) <= units * static_cast<double>(std::numeric_limits<T>::epsilon()) * exact);
         }
     };
-    check(float{}, 0x1p-45);
-    check(double{}, 0x1p-97);
+    check(float{}, 86);
+    check(double{}, 700);
 }

@@ -24,6 +24,8 @@
 // | class_probability<T>          | scores or probabilities          | one sample per (row, class)                        |
 // | row_pairs<F>                  | matrices predictions and targets | F over the pairs (prediction, target) of a row     |
 //
+// Roles that come from a softmax take a policy of `row_sums` as their last argument.
+//
 // `scores` are unnormalised (logits); `probabilities` are taken as they are. The caller says which: never guessed.
 #pragma once
 
@@ -141,17 +143,30 @@ struct rank_of_target {
     [[nodiscard]] TALLY_HD constexpr bool target_valid() const { return target >= 0 && target < classes; }
 };
 
+/// How the exponentials of a row of scores are computed and added up; see docs/sums.md, "exp and log". The rows of an
+/// update are summed in one way: the fast one if all of its metrics ask for it.
+namespace row_sums {
+
+/// The same bits on the host and on devices, from every compiler, for every instruction set. A row in which one class
+/// has nearly all of the probability keeps the digits of its small loss.
+struct reproducible {};
+/// Without both: a loss is right to about 5e-7 (double: 1e-15), however small it is, and a device uses its own
+/// exponential function for float. See the page for what that saves.
+struct fast {};
+
+} // namespace row_sums
+
 struct predicted_class : detail::row_role<class_index> {};
 struct target_rank : detail::row_role<rank_of_target> {};
-template <class T>
+template <class T, class RowSums = row_sums::reproducible>
 struct target_log_probability : detail::row_role<T> {};
-template <class T>
+template <class T, class RowSums = row_sums::reproducible>
 struct target_probability : detail::row_role<T> {};
-template <class T>
+template <class T, class RowSums = row_sums::reproducible>
 struct max_probability : detail::row_role<T> {};
-template <class T>
+template <class T, class RowSums = row_sums::reproducible>
 struct squared_probabilities : detail::row_role<T> {};
-template <class T>
+template <class T, class RowSums = row_sums::reproducible>
 struct row_log_sum_exp : detail::row_role<T> {};
 
 /// Column of the matrix element; asking for it makes every matrix element a sample.

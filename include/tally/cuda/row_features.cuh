@@ -59,22 +59,34 @@ struct row_accumulator {
         S part_top = -infinity;
 #pragma unroll
         for (int i = 0; i < Count; ++i) {
-            has_nan |= static_cast<std::int32_t>(scores[i] != scores[i]);
             part_top = larger_of(part_top, scores[i]);
         }
-        if (part_top > top) {
-            look_for_top(scores, column);
+        if constexpr (!needs::exps) { // their sum tells
+            look_for_nan(scores);
+        }
+        if constexpr (needs::arg_max) {
+            if (part_top > top) {
+                look_for_top(scores, column);
+            }
+        } else {
+            top = larger_of(top, part_top);
         }
         return part_top;
     }
+    template <int Count>
+    __device__ void look_for_nan(S const (&scores)[Count]) {
+#pragma unroll
+        for (int i = 0; i < Count; ++i) {
+            has_nan |= static_cast<std::int32_t>(scores[i] != scores[i]);
+        }
+    }
 
-    /// Joins the parts of a warp; every lane gets the same bits.
-    __device__ void join_warp() {
-        auto const whole = top_of_warp();
+    /// Joins the parts of a warp, whose highest score is `whole`; every lane gets the same bits.
+    __device__ void join_warp(S whole) {
         join(whole, [](auto x, auto add) {
 #pragma unroll
             for (int distance = 16; distance > 0; distance /= 2) {
-                x = add(x, __shfl_xor_sync(0xffffffffU, x, distance));
+                x = add(x, __shfl_xor_sync(all_lanes, x, distance));
             }
             return x;
         });
@@ -134,18 +146,6 @@ struct row_accumulator {
     }
 
 private:
-    [[nodiscard]] __device__ S top_of_warp() const {
-        S whole = top;
-        if constexpr (needs::top) {
-#pragma unroll
-            for (int distance = 16; distance > 0; distance /= 2) {
-                auto const other = __shfl_xor_sync(0xffffffffU, whole, distance);
-                whole = other > whole ? other : whole;
-            }
-        }
-        return whole;
-    }
-
     /// Makes this part one of a row whose top is `whole`, and replaces each of its numbers by reduce(number, how).
     template <class Reduce>
     __device__ void join(S whole, Reduce const& reduce) {
@@ -197,10 +197,6 @@ private:
         }
     }
 
-    /// The larger one; the other one if one is NaN.
-    __device__ static float larger_of(float a, float b) { return fmaxf(a, b); }
-    __device__ static double larger_of(double a, double b) { return fmax(a, b); }
-
     /// The chunk holds a score above all before it.
     template <int Count>
     __device__ void look_for_top(S const (&scores)[Count], std::int32_t column) {
@@ -222,16 +218,19 @@ struct team {
     int size;
 };
 
+/// Columns of a row that a single thread reads: it adds the two halves while it reads the later one.
+inline constexpr int thread_columns = 32;
+
 /// The value that lane 0 of the warp has.
 template <class T>
 __device__ T of_first_lane(T x) {
     if constexpr (sizeof(T) == 8) {
-        return __builtin_bit_cast(T, __shfl_sync(0xffffffffU, __builtin_bit_cast(long long, x), 0));
+        return __builtin_bit_cast(T, __shfl_sync(all_lanes, __builtin_bit_cast(long long, x), 0));
     } else if constexpr (sizeof(T) == 4) {
-        return __builtin_bit_cast(T, __shfl_sync(0xffffffffU, __builtin_bit_cast(unsigned, x), 0));
+        return __builtin_bit_cast(T, __shfl_sync(all_lanes, __builtin_bit_cast(unsigned, x), 0));
     } else {
         using image = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>;
-        auto const bits = __shfl_sync(0xffffffffU, static_cast<unsigned>(__builtin_bit_cast(image, x)), 0);
+        auto const bits = __shfl_sync(all_lanes, static_cast<unsigned>(__builtin_bit_cast(image, x)), 0);
         return __builtin_bit_cast(T, static_cast<image>(bits));
     }
 }
@@ -261,13 +260,13 @@ __device__ S load_target_score(View const& view, std::size_t row, std::int32_t c
 }
 
 /// Reads columns [begin, end) of a row of scores; every thread of the team gets all of them. `begin` is a multiple of
-/// `group_columns`; if exponentials are needed there are at most that many columns. A team of one has one part at most.
+/// `group_columns`; if exponentials are needed there are at most that many columns. A team of one reads
+/// at most `thread_columns` then.
 template <class Accumulator, class S, class View>
 __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t begin, std::int32_t end,
                                  std::int32_t target, S target_score, bool aligned, team members,
                                  row_scratch<Accumulator> scratch) {
     using needs = typename Accumulator::needs;
-    using part = part_of_row<S, needs::squares>;
     constexpr std::size_t bytes = element_bytes<View>;
     constexpr int chunk = bytes == 0 ? 4 : bytes >= 16 ? 1 : static_cast<int>(16 / bytes);
     constexpr int batch = 16 / chunk;
@@ -278,11 +277,13 @@ __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t
     auto const lanes = members.size < warp_size ? members.size : warp_size;
     auto const lane = members.rank % warp_size;
     auto const warps = members.size / lanes;
+    auto const parts = (end - begin + part_columns - 1) / part_columns;
     Accumulator mine;
-    part of_lane;
+    S top_of_warp = -Accumulator::infinity;
+    tally::detail::part_sums<S> of_lane{};
     S held[batch][chunk];
 
-    for (std::int32_t p = members.rank / warp_size; p < (end - begin + part_columns - 1) / part_columns; p += warps) {
+    for (std::int32_t p = members.rank / warp_size; p < parts; p += warps) {
         auto const first_column = begin + p * part_columns;
         auto const columns = end - first_column < part_columns ? end - first_column : part_columns;
         // Chunks first + lane, first + lane + lanes, ...; what lies behind the last column is -inf.
@@ -311,7 +312,13 @@ __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t
                 auto const column = (first + lane + b * lanes) * chunk;
 #pragma unroll
                 for (int i = 0; i < chunk; ++i) {
-                    held[b][i] = column + i < columns ? widen_raw<S>(view, loaded[b][i]) : -Accumulator::infinity;
+                    held[b][i] = widen_raw<S>(view, loaded[b][i]);
+                }
+                if (column + chunk > columns) {
+#pragma unroll
+                    for (int i = 0; i < chunk; ++i) {
+                        held[b][i] = column + i < columns ? held[b][i] : -Accumulator::infinity;
+                    }
                 }
             }
         };
@@ -325,32 +332,40 @@ __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t
                 if (column < columns) {
                     auto const valid = columns - column < chunk ? columns - column : chunk;
                     auto const highest = mine.take(held[b], first_column + column, valid, target, target_score);
-                    top = highest > top ? highest : top;
+                    if constexpr (needs::exps) {
+                        if (lanes == 1) { // later it is too late: not all of the scores may be held
+                            mine.look_for_nan(held[b]);
+                        }
+                    }
+                    top = larger_of(top, highest);
                 }
             }
         }
         if constexpr (needs::exps) {
             top = lanes == 1 ? top : highest_of_warp(top);
+            top_of_warp = larger_of(top_of_warp, top);
             S const shift = top == -Accumulator::infinity ? S{0} : top;
-            tally::detail::term_bits<S> exps;
-            tally::detail::term_bits<S> squares;
+            terms_of_thread<S, needs::squares, needs::fast, batch, chunk> terms;
             for (std::int32_t first = 0; first * chunk < columns; first += step) {
                 if (step * chunk < columns) {
                     load(first); // not all of them fitted
                 }
 #pragma unroll
                 for (int b = 0; b < batch; ++b) {
-                    if ((first + lane + b * lanes) * chunk < columns) {
-#pragma unroll
-                        for (int i = 0; i < chunk; ++i) {
-                            exps.add_exp(held[b][i] - shift, needs::squares ? &squares : nullptr);
-                        }
+                    if ((first + b * lanes) * chunk < columns) {
+                        terms.take(b, held[b], shift);
                     }
                 }
             }
-            auto const terms = static_cast<std::uint32_t>((columns + chunk - 1) / chunk * chunk);
-            part found{top, exps, squares, terms, lanes};
-            if (lane == p) {
+            bool suspicious = false;
+            auto const found = terms.sums(top, lanes == 1, suspicious);
+            if (suspicious && lanes != 1) {
+#pragma unroll
+                for (int b = 0; b < batch; ++b) {
+                    mine.look_for_nan(held[b]);
+                }
+            }
+            if (lane == p || parts == 1) {
                 of_lane = found;
             }
             if (members.size > warp_size && lane == 0) {
@@ -360,7 +375,10 @@ __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t
     }
 
     if (members.size > 1) {
-        mine.join_warp();
+        if constexpr (!needs::exps && needs::top) {
+            top_of_warp = highest_of_warp(mine.top);
+        }
+        mine.join_warp(top_of_warp);
         if (members.size > warp_size) {
             if (threadIdx.x % warp_size == 0) {
                 scratch.of_warp[threadIdx.x / warp_size] = mine;
@@ -371,20 +389,22 @@ __device__ Accumulator read_part(View const& view, std::size_t row, std::int32_t
                 mine.join_counts(scratch.of_warp[w]);
             }
             if constexpr (needs::exps) {
-                if (lane < (end - begin + part_columns - 1) / part_columns) {
-                    of_lane = scratch.of_part[lane];
+                if (lane < parts || parts == 1) {
+                    of_lane = scratch.of_part[parts == 1 ? 0 : lane];
                 }
             }
             __syncthreads();
         }
         if constexpr (needs::exps) {
-            of_lane.join_group();
+            if (parts > 1) {
+                of_lane = sum_of_group<needs::squares>(of_lane, parts);
+            }
         }
     }
     if constexpr (needs::exps) {
-        mine.above_one = of_lane.above_one();
+        mine.above_one = static_cast<double>(of_lane.above_one);
         if constexpr (needs::squares) {
-            mine.squares = of_lane.sum_of_squares();
+            mine.squares = static_cast<double>(of_lane.squares);
         }
     }
     mine.target_score = target_score;

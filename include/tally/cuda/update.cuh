@@ -270,7 +270,8 @@ private:
         arguments.columns = static_cast<std::int32_t>(columns_);
         auto const threads = traits.chosen.threads;
         constexpr bool needs_exps = tally::detail::needs_of<roles::row_needs>::exps;
-        auto const by_thread = std::min(traits.chosen.row_columns_by_thread, tally::detail::part_columns);
+        auto const by_thread = needs_exps ? std::min(traits.chosen.row_columns_by_thread, thread_columns)
+                                          : traits.chosen.row_columns_by_thread;
         arguments.team = arguments.columns <= by_thread                           ? 1
                          : arguments.columns <= traits.chosen.row_columns_by_warp ? warp_size
                                                                                   : threads;

@@ -30,10 +30,10 @@ namespace tally::host {
 /// no NaN: `max_score` +inf, `log_sum` 0, `sum_squares` NaN.
 ///
 /// All features have the same bits on every CPU and from every compiler, and sums those of the device engine: see
-/// tally/update/exponential_sum.hpp. A term is e^(s - m), m the highest score of its 512 columns, within 1 ulp (double:
-/// 2) and the rounding of s - m; then it is rounded to a multiple of 2^-44 (double: 2^-96), so `columns` 2^-45 (2^-97) is
-/// what their sum, at least 1, may lack besides. log_sum is accurate relative to itself as long as that allows: a
-/// confident row keeps its small loss. Allocates nothing, throws nothing, may run concurrently.
+/// tally/update/exponential_sum.hpp. A term is e^(s - m), m the highest score of its 512 columns, within 2 ulp and two
+/// roundings of s - m. log_sum is accurate relative to itself, within some 10 ulp and these roundings, however small: a
+/// confident row keeps its small loss. The `fast_` needs are within some 5 ulp of 1 instead.
+/// Allocates nothing, throws nothing, may run concurrently.
 template <unsigned Needs, class T, detail::isa Built = detail::compiled_isa>
 void row_features(T const* scores, std::size_t row_stride, std::size_t columns, std::size_t rows,
                   std::int32_t const* targets, row_tile<T>& out) noexcept {

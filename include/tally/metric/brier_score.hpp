@@ -48,12 +48,14 @@ struct brier_score {
 /// Computed as (1 - p_true)^2 + (sum p^2 - p_true^2): in float within some 1e-7 of the true value.
 /// Dropped and counted: a NaN in the row, a label out of range, a target probability outside [0, 1]. `ignored` samples
 /// are those with the label of labels::ignore. No data and zero weight as in brier_score.
-/// State: 24 bytes and Sum. Partition law: that of Sum.
-template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all>
+/// State: 24 bytes and Sum. Partition law: that of Sum. RowSums: how the softmax is rounded, row_sums::reproducible or
+/// row_sums::fast.
+template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all,
+          class RowSums = row_sums::reproducible>
 struct multiclass_brier_score {
     using weighting = Weighting;
     template <class Other>
-    using with_weighting = multiclass_brier_score<T, Sum, Other, Labels>;
+    using with_weighting = multiclass_brier_score<T, Sum, Other, Labels, RowSums>;
 
     struct state {
         total_of<Sum, Weighting> total;
@@ -61,7 +63,8 @@ struct multiclass_brier_score {
         occurrences dropped;
         occurrences ignored;
     };
-    TALLY_HD static auto observe(squared_probabilities<T> squares, target_probability<T> p, target<class_index> label) {
+    TALLY_HD static auto observe(squared_probabilities<T, RowSums> squares, target_probability<T, RowSums> p,
+                                 target<class_index> label) {
         bool const ignored = Labels::ignores(label);
         bool const valid = !ignored && p.value >= T{0} && p.value <= T{1} && squares.value <= detail::highest_of<T>;
         // A sum of squares: what is below zero is rounding.

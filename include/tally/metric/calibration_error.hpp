@@ -127,14 +127,14 @@ reliability reliability_of(calibration_state<Bins, Sum, Weighting> const& s) {
 } // namespace detail
 
 /// State and observe of calibration_error and reliability_diagram.
-template <std::size_t Bins, class T, class Sum, class Weighting, class Labels>
+template <std::size_t Bins, class T, class Sum, class Weighting, class Labels, class RowSums>
 struct calibration_counters {
     using weighting = Weighting;
     using state = detail::calibration_state<Bins, Sum, Weighting>;
 
     // The target's probability is asked for because it is NaN where the label is out of range.
-    TALLY_HD static constexpr auto observe(max_probability<T> confidence, predicted_class predicted,
-                                           target_probability<T> of_target, target<class_index> label) {
+    TALLY_HD static constexpr auto observe(max_probability<T, RowSums> confidence, predicted_class predicted,
+                                           target_probability<T, RowSums> of_target, target<class_index> label) {
         return detail::calibration_contribution<Bins>(confidence.value, predicted == label, Labels::ignores(label),
                                                       of_target.value == of_target.value);
     }
@@ -159,26 +159,27 @@ struct binary_calibration_counters {
 /// labels::ignore. No data: reason::no_samples. Weights (not negative) that sum to zero: reason::zero_denominator.
 /// Sum adds up the confidences of a bin: probability_sum, exact but for multiples of 2^-54, so the value has the same
 /// bits for any split of the samples; sum<double> where there are weights.
-/// State: 16 bytes and Sum a bin, + 16: 496 bytes for 15 bins. Partition law: that of Sum.
+/// State: 16 bytes and Sum a bin, + 16: 496 bytes for 15 bins. Partition law: that of Sum. RowSums: how the softmax is
+/// rounded, row_sums::reproducible or row_sums::fast.
 template <std::size_t Bins = 15, class Norm = norm::l1, class T = float, class Sum = probability_sum,
-          class Weighting = unweighted, class Labels = labels::all>
+          class Weighting = unweighted, class Labels = labels::all, class RowSums = row_sums::reproducible>
 struct calibration_error {
-    using counters = calibration_counters<Bins, T, Sum, Weighting, Labels>;
+    using counters = calibration_counters<Bins, T, Sum, Weighting, Labels, RowSums>;
     using state = typename counters::state;
     template <class Other>
-    using with_weighting = calibration_error<Bins, Norm, T, Sum, Other, Labels>;
+    using with_weighting = calibration_error<Bins, Norm, T, Sum, Other, Labels, RowSums>;
 
     TALLY_HD static result<double> finalize(state const& s) { return detail::calibration_value<Norm>(s); }
 };
 
 /// The bins of calibration_error, to be plotted. Shares its state.
 template <std::size_t Bins = 15, class T = float, class Sum = probability_sum, class Weighting = unweighted,
-          class Labels = labels::all>
+          class Labels = labels::all, class RowSums = row_sums::reproducible>
 struct reliability_diagram {
-    using counters = calibration_counters<Bins, T, Sum, Weighting, Labels>;
+    using counters = calibration_counters<Bins, T, Sum, Weighting, Labels, RowSums>;
     using state = typename counters::state;
     template <class Other>
-    using with_weighting = reliability_diagram<Bins, T, Sum, Other, Labels>;
+    using with_weighting = reliability_diagram<Bins, T, Sum, Other, Labels, RowSums>;
 
     static reliability finalize(state const& s) { return detail::reliability_of(s); }
 };

@@ -37,7 +37,7 @@ TALLY_HD constexpr result<double> mean_loss(Sum const& finite, Count const& infi
 
 /// State and observe of log_loss and perplexity. `infinite` is how many samples (in a weighted metric: how much weight)
 /// gave their true class probability 0; `ignored` samples are those with the label of labels::ignore.
-template <class T, class Sum, class Weighting, class Labels>
+template <class T, class Sum, class Weighting, class Labels, class RowSums>
 struct log_loss_counters {
     using weighting = Weighting;
 
@@ -48,7 +48,8 @@ struct log_loss_counters {
         occurrences dropped;
         occurrences ignored;
     };
-    TALLY_HD static constexpr auto observe(target_log_probability<T> log_probability, target<class_index> label) {
+    TALLY_HD static constexpr auto observe(target_log_probability<T, RowSums> log_probability,
+                                           target<class_index> label) {
         bool const ignored = Labels::ignores(label);
         // False for NaN (a NaN in the row, a label out of range) and for "probabilities" above 1.
         bool const valid = !ignored && log_probability.value <= T{0};
@@ -65,13 +66,14 @@ struct log_loss_counters {
 /// Dropped and counted: a NaN in the row of scores, a label out of range, a target probability outside [0, 1].
 /// No data: reason::no_samples. Weights that sum to zero: reason::zero_denominator.
 /// State: 32 bytes and Sum. Partition law: that of Sum. T is the type in which a loss is computed: double for double
-/// scores.
-template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all>
+/// scores. RowSums: how the log softmax is rounded, row_sums::reproducible or row_sums::fast.
+template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all,
+          class RowSums = row_sums::reproducible>
 struct log_loss {
-    using counters = log_loss_counters<T, Sum, Weighting, Labels>;
+    using counters = log_loss_counters<T, Sum, Weighting, Labels, RowSums>;
     using state = typename counters::state;
     template <class Other>
-    using with_weighting = log_loss<T, Sum, Other, Labels>;
+    using with_weighting = log_loss<T, Sum, Other, Labels, RowSums>;
 
     TALLY_HD static constexpr result<double> finalize(state const& s) {
         return detail::mean_loss(s.finite_total, s.infinite, s.samples).with_dropped(s.dropped.value());
@@ -89,15 +91,16 @@ struct log_loss {
 /// exp(log_loss): the perplexity of a language model when each sample is a token. It is the exponential of the mean
 /// over all tokens of all replicas; a mean of perplexities is another number, and larger. Infinite where log_loss is.
 /// Padding is left out by mask(...) or by labels::ignore. Shares the counters of log_loss: no state of its own.
-template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all>
+template <class T = float, class Sum = default_sum<T>, class Weighting = unweighted, class Labels = labels::all,
+          class RowSums = row_sums::reproducible>
 struct perplexity {
-    using counters = log_loss_counters<T, Sum, Weighting, Labels>;
+    using counters = log_loss_counters<T, Sum, Weighting, Labels, RowSums>;
     using state = typename counters::state;
     template <class Other>
-    using with_weighting = perplexity<T, Sum, Other, Labels>;
+    using with_weighting = perplexity<T, Sum, Other, Labels, RowSums>;
 
     TALLY_HD static result<double> finalize(state const& s) {
-        auto const loss = log_loss<T, Sum, Weighting, Labels>::finalize(s);
+        auto const loss = log_loss<T, Sum, Weighting, Labels, RowSums>::finalize(s);
         return loss.has_value() ? result<double>(math::exp(loss.as_double())).with_dropped(loss.dropped()) : loss;
     }
 };

@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The tally authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum of exponentials of a row of scores, defined so that no engine's order of additions shows. Scores are taken in
-// parts of 512 columns: a term e^(s - highest of the part) is rounded to a grid and added as an integer. Parts are made
-// relative to the highest score of their group of 32 and again added as integers; groups are joined from left to right.
+// The sum of exponentials of a row of scores, with every addition in its place, so that engines agree on its bits.
+//
+// A row is taken in parts of 512 columns. The terms e^(s - m) of a part, m its highest score, are added as a tree that
+// halves the part: column c and column c + 256, of these sums c and c + 128, and so on down to neighbours; columns that
+// are not there add 0. The scores that equal m are not in the tree but counted: one of them is the 1 that every sum has,
+// and what is above 1 keeps its digits. 32 parts are a group: relative to the highest score of all, they are added as a
+// tree as well. Groups are joined from left to right. The squares of the terms go the same way.
 #pragma once
 
 #include <tally/config.hpp>
@@ -15,141 +19,63 @@
 
 namespace tally::detail {
 
-/// Columns of a part and parts of a group. What a warp or a block of a device reads at once; a change changes results.
+/// Columns of a part and parts of a group. A change changes results.
 inline constexpr int part_columns = 512;
 inline constexpr int group_parts = 32;
 inline constexpr std::int32_t group_columns = part_columns * group_parts;
 
-/// How a term of type T, at most 1, becomes two integers: the bits of `term + high_magic` count units of 2^-44 (double)
-/// or 2^-22 (float) from those of `high_magic` on, and the bits of `what that left over + low_magic` count units of
-/// 2^-96 or 2^-44. 512 of each fit the integers, also with their signs.
+/// For e^x = 2^n p(r) as in exp_constants, r in one step: that is like rounding x once more, as the difference of two scores
+/// is already. p is twice the mantissa and the power half of what they are there, so that for n = -125 (double: -1021) both
+/// and their product are normal numbers; one further down the power is 0.
 template <class T>
-struct term_grid;
+struct term_constants;
 template <>
-struct term_grid<float> {
-    using bits = std::uint32_t;
-    using signed_bits = std::int32_t;
-    static constexpr float high_magic = 2.0F;
-    static constexpr float low_magic = 0x1.8p-21F;
-    static constexpr bits high_bias = 0x40000000;
-    static constexpr bits low_bias = 0x35400000;
-};
-template <>
-struct term_grid<double> {
-    using bits = std::uint64_t;
-    using signed_bits = std::int64_t;
-    static constexpr double high_magic = 0x1p8;
-    static constexpr double low_magic = 0x1.8p-44;
-    static constexpr bits high_bias = 0x4070000000000000;
-    static constexpr bits low_bias = 0x3d38000000000000;
-};
-
-/// What a sum of doubles has besides `high`. A base, so that a sum of floats doesn't have it.
-template <bool Present>
-struct low_word {
-    std::int64_t low = 0;
+struct term_constants<float> {
+    static constexpr float shifter = exp_constants<float>::shifter - 1.0F;
+    static constexpr float ln2 = 0x1.62e430p-1F;
+    static constexpr float floor = -87.2F; // n = -126
+    // Minimax for the relative error on |r| <= 0.3466, the last one fixed: 9.2e-8. The highest power comes first.
+    static constexpr std::size_t terms = 6;
+    static constexpr float polynomial[terms] = {0x1.0fa80cp-6F, 0x1.573a8ap-4F, 0x1.555a6cp-2F,
+                                                0x1.fffdc4p-1F, 0x1.fffff6p+0F, 2.0F};
 };
 template <>
-struct low_word<false> {};
-
-/// A sum of terms of T: `high` units of 2^-44 and, for double, `low` units of 2^-96. At most a group of parts.
-template <class T>
-struct term_sum : low_word<sizeof(T) == sizeof(double)> {
-    static constexpr bool two_words = sizeof(T) == sizeof(double);
-    std::int64_t high = 0;
-
-    /// From the wrapped sums of bits of `terms` terms.
-    [[nodiscard]] TALLY_HD static term_sum of_bits(typename term_grid<T>::bits high_bits,
-                                                   typename term_grid<T>::bits low_bits, std::uint32_t terms) {
-        using grid = term_grid<T>;
-        using bits = typename grid::bits;
-        auto const h = static_cast<std::int64_t>(static_cast<bits>(high_bits - grid::high_bias * bits{terms}));
-        auto const l = static_cast<std::int64_t>(
-            static_cast<typename grid::signed_bits>(static_cast<bits>(low_bits - grid::low_bias * bits{terms})));
-        term_sum sum;
-        if constexpr (two_words) {
-            sum.high = h;
-            sum.low = l;
-            sum.carry();
-        } else {
-            sum.high = h * (std::int64_t{1} << 22) + l;
-        }
-        return sum;
-    }
-    TALLY_HD void add(term_sum const& other) {
-        high += other.high;
-        if constexpr (two_words) {
-            this->low += other.low;
-            carry();
-        }
-    }
-    /// The sum times `factor`, in [0, 1]; the same if that is 1.
-    [[nodiscard]] TALLY_HD term_sum times(double factor) const {
-        if (factor == 1.0) {
-            return *this;
-        }
-        double const units = rounded_product(value(), factor) * unit;
-        term_sum scaled;
-        scaled.high = static_cast<std::int64_t>(units); // towards zero, as everywhere
-        if constexpr (two_words) {
-            scaled.low = static_cast<std::int64_t>((units - static_cast<double>(scaled.high)) * low_unit);
-        }
-        return scaled;
-    }
-    [[nodiscard]] TALLY_HD double value() const { return value_of(high); }
-    /// What the sum has over 1, which a sum of which one term is 1 never lacks.
-    [[nodiscard]] TALLY_HD double above_one() const { return value_of(high - (std::int64_t{1} << 44)); }
-
-    TALLY_HD void carry() {
-        high += this->low >> 52;
-        this->low &= (std::int64_t{1} << 52) - 1;
-    }
-
-private:
-    static constexpr double unit = 0x1p44;
-    static constexpr double low_unit = 0x1p52;
-
-    [[nodiscard]] TALLY_HD double value_of(std::int64_t whole) const {
-        double const sum = static_cast<double>(whole) * 0x1p-44; // powers of two: exact products
-        if constexpr (two_words) {
-            return sum + static_cast<double>(this->low) * 0x1p-96;
-        }
-        return sum;
-    }
+struct term_constants<double> {
+    static constexpr double shifter = exp_constants<double>::shifter - 1.0;
+    static constexpr double ln2 = 0x1.62e42fefa39efp-1;
+    static constexpr double floor = -708.4; // n = -1022
+    static constexpr std::size_t terms = exp_constants<double>::terms;
+    static constexpr double polynomial[terms] = {2 * exp_constants<double>::polynomial[0],
+                                                 2 * exp_constants<double>::polynomial[1],
+                                                 2 * exp_constants<double>::polynomial[2],
+                                                 2 * exp_constants<double>::polynomial[3],
+                                                 2 * exp_constants<double>::polynomial[4],
+                                                 2 * exp_constants<double>::polynomial[5],
+                                                 2 * exp_constants<double>::polynomial[6],
+                                                 2 * exp_constants<double>::polynomial[7],
+                                                 2 * exp_constants<double>::polynomial[8],
+                                                 2 * exp_constants<double>::polynomial[9],
+                                                 2.0,
+                                                 2.0};
 };
 
-/// The bits of terms added up, before term_sum::of_bits: what a thread does for its scores.
+/// e^x for x < 0, and 0 for all else: what a score that lies -x below the highest one adds to the tree.
 template <class T>
-struct term_bits {
-    typename term_grid<T>::bits high = 0;
-    typename term_grid<T>::bits low = 0;
-
-    /// Adds e^x, x <= 0, and its square to `squares` unless that is null. math::exp without what x > 0 needs.
-    TALLY_HD void add_exp(T x, term_bits* squares) {
-        using constants = exp_constants<T>;
-        T const clamped = constants::floor > x ? constants::floor : x;
-        T const shifted = multiply_add(clamped, constants::log2_e, constants::shifter);
-        T const n = shifted - constants::shifter;
-        T const r = multiply_add(n, -constants::ln2_low, multiply_add(n, -constants::ln2_high, clamped));
-        T const mantissa = math::detail::polynomial<constants>(r, any_multiply_add{});
-        using bits = typename constants::bits;
-        T const power = bit_cast<T>(static_cast<bits>(bit_cast<bits>(shifted) << constants::mantissa_bits));
-        add_product(mantissa, power);
-        if (squares != nullptr) {
-            T const e = mantissa * power;
-            squares->add_product(e, e);
-        }
-    }
-
-private:
-    TALLY_HD void add_product(T a, T b) {
-        using grid = term_grid<T>;
-        T const counted = multiply_add(a, b, grid::high_magic);
-        T const rest = multiply_add(a, b, grid::high_magic - counted) + grid::low_magic;
-        high += bit_cast<typename grid::bits>(counted);
-        low += bit_cast<typename grid::bits>(rest);
-    }
-};
+[[nodiscard]] TALLY_HD T term_below(T x) {
+    using constants = term_constants<T>;
+    using bits = typename exp_constants<T>::bits;
+    T const negative = x < T{0} ? x : constants::floor;
+#if defined(__CUDA_ARCH__)
+    T const clamped = fmax(negative, constants::floor); // one instruction
+#else
+    T const clamped = constants::floor > negative ? constants::floor : negative;
+#endif
+    T const shifted = multiply_add(clamped, exp_constants<T>::log2_e, constants::shifter);
+    T const r = multiply_add(shifted - constants::shifter, -constants::ln2, clamped);
+    T const mantissa = math::detail::polynomial<constants>(r, any_multiply_add{});
+    T const power = bit_cast<T>(static_cast<bits>(bit_cast<bits>(shifted) << exp_constants<T>::mantissa_bits));
+    return mantissa * power; // exact, so it may be fused with what it is added to
+}
 
 /// Whether a highest score can be what terms are relative to.
 template <class T>
@@ -157,11 +83,29 @@ template <class T>
     return top - top == T{0};
 }
 
-/// e^(lower - higher): by what a sum relative to `lower` is to be multiplied.
+/// The exponentials of a part, or of a group, relative to its highest score. Anything where that is not finite.
 template <class T>
-[[nodiscard]] TALLY_HD double rescaling(T lower, T higher) {
-    return static_cast<double>(math::exp(lower - higher));
-}
+struct part_sums {
+    T top;
+    T above_one; ///< sum of e^(s - top), less 1
+    T squares;   ///< sum of the squares of these
+
+    /// From the trees and how many scores equal the highest one.
+    [[nodiscard]] TALLY_HD static part_sums of_trees(T highest, std::int32_t highest_scores, T terms,
+                                                     T squares_of_terms) {
+        return {highest, static_cast<T>(highest_scores - 1) + terms, static_cast<T>(highest_scores) + squares_of_terms};
+    }
+    /// What it adds to a group with the highest score `group_top`: that less 1 if it `leads`, as the first of the parts
+    /// with that score does.
+    [[nodiscard]] TALLY_HD part_sums within(T group_top, bool leads) const {
+        if (leads) {
+            return *this;
+        }
+        T const factor = top == group_top ? T{1} : term_below(top - group_top);
+        return {group_top, rounded_product(above_one + T{1}, factor),
+                rounded_product(squares, rounded_product(factor, factor))};
+    }
+};
 
 /// The exponentials of a row so far: those of whole groups.
 template <class T>
@@ -184,7 +128,7 @@ struct exponentials {
 private:
     TALLY_HD void add(exponentials const& lower) {
         if (is_finite_top(top) && is_finite_top(lower.top)) {
-            double const factor = rescaling(lower.top, top);
+            auto const factor = lower.top == top ? 1.0 : static_cast<double>(term_below(lower.top - top));
             above_one += rounded_product(lower.above_one + 1.0, factor);
             squares += rounded_product(lower.squares, rounded_product(factor, factor));
         }

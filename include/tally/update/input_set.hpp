@@ -22,10 +22,10 @@ namespace tally::detail {
 
 template <class R>
 inline constexpr bool needs_target = std::is_same_v<R, target_rank>;
-template <class T>
-inline constexpr bool needs_target<target_log_probability<T>> = true;
-template <class T>
-inline constexpr bool needs_target<target_probability<T>> = true;
+template <class T, class P>
+inline constexpr bool needs_target<target_log_probability<T, P>> = true;
+template <class T, class P>
+inline constexpr bool needs_target<target_probability<T, P>> = true;
 
 template <class R>
 inline constexpr bool needs_class_probability = false;

@@ -16,6 +16,8 @@ enum class row_need : unsigned {
     target_score = 8,
     log_sum_exp = 16, // its two parts, max_score and log_sum
     sum_squares = 32,
+    fast_log_sum_exp = 64, // these two in whatever rounding is fast, unless one of the others is needed as well
+    fast_sum_squares = 128,
 };
 
 [[nodiscard]] TALLY_HD constexpr unsigned operator+(row_need need) noexcept { return static_cast<unsigned>(need); }
@@ -30,8 +32,10 @@ template <unsigned Needs>
 struct needs_of {
     static constexpr bool arg_max = has(Needs, row_need::arg_max);
     static constexpr bool rank = has(Needs, row_need::target_rank);
-    static constexpr bool squares = has(Needs, row_need::sum_squares);
-    static constexpr bool exps = squares || has(Needs, row_need::log_sum_exp);
+    static constexpr bool squares = has(Needs, row_need::sum_squares) || has(Needs, row_need::fast_sum_squares);
+    static constexpr bool log_sum = has(Needs, row_need::log_sum_exp) || has(Needs, row_need::fast_log_sum_exp);
+    static constexpr bool exps = squares || log_sum;
+    static constexpr bool fast = !has(Needs, row_need::sum_squares) && !has(Needs, row_need::log_sum_exp);
     static constexpr bool top = arg_max || exps || has(Needs, row_need::max_score);
     static constexpr bool target = rank || has(Needs, row_need::target_score);
 };

@@ -24,17 +24,24 @@ inline constexpr unsigned needs_of_role<S, predicted_class> = +row_need::arg_max
 template <bool S>
 inline constexpr unsigned needs_of_role<S, target_rank> =
     row_need::target_rank | row_need::target_score | row_need::max_score;
+template <class RowSums>
+inline constexpr row_need log_sum_need =
+    std::is_same_v<RowSums, row_sums::fast> ? row_need::fast_log_sum_exp : row_need::log_sum_exp;
+template <bool S, class T, class P>
+inline constexpr unsigned needs_of_role<S, target_log_probability<T, P>> =
+    S ? row_need::target_score | log_sum_need<P> : +row_need::target_score;
+template <bool S, class T, class P>
+inline constexpr unsigned needs_of_role<S, target_probability<T, P>> = needs_of_role<S, target_log_probability<T, P>>;
+template <bool S, class T, class P>
+inline constexpr unsigned needs_of_role<S, max_probability<T, P>> = S ? +log_sum_need<P> : +row_need::max_score;
 template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, target_log_probability<T>> =
-    S ? row_need::target_score | row_need::log_sum_exp : +row_need::target_score;
+inline constexpr unsigned needs_of_role<S, squared_probabilities<T, row_sums::reproducible>> =
+    S ? +row_need::sum_squares : 0U;
 template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, target_probability<T>> = needs_of_role<S, target_log_probability<T>>;
-template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, max_probability<T>> = S ? +row_need::log_sum_exp : +row_need::max_score;
-template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, squared_probabilities<T>> = S ? +row_need::sum_squares : 0U;
-template <bool S, class T>
-inline constexpr unsigned needs_of_role<S, row_log_sum_exp<T>> = +row_need::log_sum_exp;
+inline constexpr unsigned needs_of_role<S, squared_probabilities<T, row_sums::fast>> =
+    S ? +row_need::fast_sum_squares : 0U;
+template <bool S, class T, class P>
+inline constexpr unsigned needs_of_role<S, row_log_sum_exp<T, P>> = +log_sum_need<P>;
 template <bool S, class T>
 inline constexpr unsigned needs_of_role<S, class_probability<T>> = S ? +row_need::log_sum_exp : 0U;
 
@@ -63,8 +70,8 @@ struct row_values {
 
 template <class R>
 inline constexpr bool is_squared_probabilities = false;
-template <class T>
-inline constexpr bool is_squared_probabilities<squared_probabilities<T>> = true;
+template <class T, class P>
+inline constexpr bool is_squared_probabilities<squared_probabilities<T, P>> = true;
 
 /// Role R of a row.
 template <bool FromScores, class R>
@@ -85,8 +92,8 @@ struct role_from_row<FromScores, target_rank> {
         return {row.target, row.columns, row.greater, row.equal_before, row.equal_after, has_nan};
     }
 };
-template <bool FromScores, class T>
-struct role_from_row<FromScores, target_log_probability<T>> {
+template <bool FromScores, class T, class P>
+struct role_from_row<FromScores, target_log_probability<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
         if constexpr (FromScores) {
@@ -96,37 +103,37 @@ struct role_from_row<FromScores, target_log_probability<T>> {
         }
     }
 };
-template <bool FromScores, class T>
-struct role_from_row<FromScores, target_probability<T>> {
+template <bool FromScores, class T, class P>
+struct role_from_row<FromScores, target_probability<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
         return static_cast<T>(FromScores ? math::exp(row.log_softmax(row.target_score)) : row.target_score);
     }
 };
-template <bool FromScores, class T>
-struct role_from_row<FromScores, max_probability<T>> {
+template <bool FromScores, class T, class P>
+struct role_from_row<FromScores, max_probability<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
         return static_cast<T>(FromScores ? math::exp(row.log_softmax(row.max_score)) : row.max_score);
     }
 };
-template <bool FromScores, class T>
-struct role_from_row<FromScores, squared_probabilities<T>> {
+template <bool FromScores, class T, class P>
+struct role_from_row<FromScores, squared_probabilities<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
         return static_cast<T>(row.sum_squares);
     }
 };
-template <class T>
-struct role_from_row<true, row_log_sum_exp<T>> {
+template <class T, class P>
+struct role_from_row<true, row_log_sum_exp<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const& row) {
         using wide = std::common_type_t<S, T>; // a double holds what the sum of two floats can't
         return static_cast<T>(static_cast<wide>(row.max_score) + static_cast<wide>(row.log_sum));
     }
 };
-template <class T>
-struct role_from_row<false, row_log_sum_exp<T>> {
+template <class T, class P>
+struct role_from_row<false, row_log_sum_exp<T, P>> {
     template <class S>
     TALLY_HD static T get(row_values<S> const&) {
         static_assert(sizeof(T) == 0, "tally: row_log_sum_exp needs scores(...): probabilities are already normalised");

@@ -44,8 +44,8 @@ struct row_sums {
 
 using tally::detail::exponentials;
 using tally::detail::needs_of;
-using tally::detail::term_grid;
-using tally::detail::term_sum;
+using tally::detail::part_sums;
+using tally::detail::term_constants;
 
 [[nodiscard]] constexpr bool in_range(std::int32_t target, std::size_t columns) noexcept {
     return target >= 0 && static_cast<std::size_t>(target) < columns;

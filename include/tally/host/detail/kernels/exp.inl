@@ -3,6 +3,7 @@
 //
 // exp and log1p on vectors: the operations of tally::math::exp and log1p (core/exp_log.hpp), lane by lane, so their bits
 // are the same. NaN stays NaN, -inf gives 0, and results of exp below the smallest normal number may be flushed to 0.
+// And the terms that a row's scores add to its sum of exponentials (update/exponential_sum.hpp).
 
 /// e^x as `mantissa` * `power`: e^r, in about [0.7, 1.42], and 2^n, where x = n ln 2 + r.
 template <class T>
@@ -79,46 +80,87 @@ template <class T>
     return mul_add(n, V::all(constants::ln2_high), mul_add(n, V::all(constants::ln2_low), log));
 }
 
-/// Sums of terms as integers that may wrap; see update/exponential_sum.hpp.
-template <class T>
-struct lane_sums {
-    using U = simd<typename exp_constants<T>::bits>;
-    U high{}, low{};
+/// What scores add to the trees of a part, lane by lane; see update/exponential_sum.hpp.
+template <class T, bool Squares>
+struct terms {
+    simd<T> exps;
 
-    /// Adds a * b, which is at most 1. Rounded or not, the product gives the same: what it may lack is far below a unit.
-    [[gnu::always_inline]] void add_exact_product(simd<T> const& a, simd<T> const& b) noexcept {
-        using grid = term_grid<T>;
-        simd<T> const counted{a.v * b.v + grid::high_magic};
-        simd<T> const whole{counted.v - grid::high_magic};
-        simd<T> const rest{(a.v * b.v - whole.v) + grid::low_magic};
-        high.v += reinterpret<U>(counted).v;
-        low.v += reinterpret<U>(rest).v;
+    [[gnu::always_inline]] terms& operator+=(terms const& other) noexcept {
+#if defined(__clang__)
+#pragma clang fp contract(fast) // with the product in relative_scores, which is exact
+#endif
+        exps.v += other.exps.v;
+        return *this;
     }
-    /// Adds x^2.
-    [[gnu::always_inline]] void add_square(simd<T> const& x) noexcept {
-        using grid = term_grid<T>;
-        simd<T> const counted = mul_add(x, x, simd<T>::all(grid::high_magic));
-        simd<T> const whole{grid::high_magic - counted.v};
-        simd<T> const rest{mul_add(x, x, whole).v + grid::low_magic};
-        high.v += reinterpret<U>(counted).v;
-        low.v += reinterpret<U>(rest).v;
-    }
-    [[gnu::always_inline]] void add(lane_sums const& other) noexcept {
-        high.v += other.high.v;
-        low.v += other.low.v;
-    }
-    /// The sum over all lanes, each of which has taken `terms`.
-    [[gnu::always_inline]] term_sum<T> total(std::size_t terms) const noexcept {
-        return term_sum<T>::of_bits(reduce<add_op>(high), reduce<add_op>(low),
-                                    static_cast<std::uint32_t>(terms * simd<T>::lanes));
+};
+template <class T>
+struct terms<T, true> {
+    simd<T> exps, squares;
+
+    [[gnu::always_inline]] terms& operator+=(terms const& other) noexcept {
+        exps.v += other.exps.v;
+        squares.v += other.squares.v;
+        return *this;
     }
 };
 
-/// Adds e^x, x <= 0, to `sum` and, if asked, its square to `squares`. `floor` is `exp_floor<T>()`.
-template <bool Squares, class T>
-[[gnu::always_inline]] inline void add_exp(simd<T> const& x, T floor, lane_sums<T>& sum,
-                                           lane_sums<T>& squares) noexcept {
-    exp_parts<T> const e = split_exp(x, floor);
-    sum.add_exact_product(e.mantissa, e.power);
-    if constexpr (Squares) squares.add_square(simd<T>{e.mantissa.v * e.power.v});
-}
+/// Scores of a row relative to the highest one: what they add to the trees, lane by lane, and how many are below it. If
+/// `Fast`, the highest score is in the tree as well, a NaN makes it NaN, and nothing is counted.
+template <class T, bool Fast>
+class relative_scores {
+    using V = simd<T>;
+    using M = typename V::mask;
+
+public:
+    [[gnu::always_inline]] relative_scores() noexcept {
+        // Of a maximum with a literal, GCC makes a comparison and a blend; of a masked addition of 1, Clang two
+        // instructions.
+        keep(floor_.v);
+        keep(one_.v);
+    }
+    [[nodiscard]] [[gnu::always_inline]] M const& below() const noexcept { return below_; }
+
+    /// The terms of all lanes, see tally::detail::term_below, and their squares if asked.
+    template <bool Squares>
+    [[gnu::always_inline]] terms<T, Squares> take(V const& x) noexcept {
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
+        using constants = term_constants<T>;
+        V const argument = clamp(x);
+        V const shifted = mul_add(argument, V::all(exp_constants<T>::log2_e), V::all(constants::shifter));
+        V const n{shifted.v - constants::shifter};
+        V const r = mul_add(n, V::all(-constants::ln2), argument);
+        auto bits = reinterpret<simd<typename exp_constants<T>::bits>>(shifted);
+        bits.v <<= exp_constants<T>::mantissa_bits;
+        V const e{polynomial(constants::polynomial, r).v * reinterpret<V>(bits).v}; // exact
+        if constexpr (Squares) {
+            return {e, rounded_product(e, e)};
+        } else {
+            return {e};
+        }
+    }
+
+private:
+    /// max(x, floor) for x < 0, which it counts, else `floor`.
+    [[gnu::always_inline]] V clamp(V const& x) noexcept {
+        if constexpr (Fast) return max(floor_, x);
+#if defined(__x86_64__)
+        if constexpr (level == isa::avx512 && sizeof(T) == sizeof(float)) { // compilers don't mask a maximum
+            using words = simd<long long, sizeof(V)>;                       // what __m512i is
+            auto const negative = _mm512_cmp_ps_mask(x.v, __m512{}, _CMP_LT_OQ);
+            auto const below = reinterpret<words>(below_).v;
+            words const more{_mm512_mask_add_epi32(below, negative, below, reinterpret<words>(one_).v)};
+            below_ = reinterpret<M>(more);
+            return {_mm512_mask_max_ps(floor_.v, negative, x.v, floor_.v)};
+        }
+#endif
+        M const negative{x.v < T{0}};
+        below_.v -= negative.v;
+        return max(select(negative, x, floor_), floor_);
+    }
+
+    V floor_ = V::all(term_constants<T>::floor);
+    M one_ = M::all(1);
+    M below_{};
+};

@@ -78,106 +78,167 @@ struct row_counts {
     typename simd<T>::mask equal{};
 };
 
-/// What a part adds up to.
+/// The last columns of a part where they don't fill a vector, followed by -inf.
 template <class T>
-struct part_sums {
-    term_sum<T> exps;
-    term_sum<T> squares;
-    bool maybe_nan; // there is a NaN, or `shift` is infinite
+class padded_end {
+    using V = simd<T>;
+
+public:
+    /// `end` columns of the row, at least those of a vector, of which `rest` are wanted.
+    [[gnu::always_inline]] padded_end(T const* row, std::size_t end, std::size_t rest) noexcept : rest_{rest} {
+        V::load(row + end - V::lanes).store(scores_);
+        V::all(-infinity<T>).store(scores_ + V::lanes);
+    }
+    [[nodiscard]] [[gnu::always_inline]] T const* data() const noexcept { return scores_ + (V::lanes - rest_); }
+
+private:
+    T scores_[2 * V::lanes];
+    std::size_t rest_;
 };
 
-/// Counts the scores of [begin, end) against `target_score` and sums exp(score - shift). Fetches what lies `ahead`
-/// elements further into the cache.
+template <class T>
+struct part_of_row {
+    part_sums<T> sums;
+    bool maybe_nan; ///< or scores that equal the highest one, or an infinite one
+};
+
+/// Counts the scores of a part against `target_score` and sums e^(score - top). Fetches what lies `ahead` elements further
+/// into the cache. -inf that pads the last vector is counted if it equals `target_score`.
 template <unsigned Needs, class T>
-[[gnu::always_inline]] inline part_sums<T> count_and_sum(T const* row, std::size_t begin, std::size_t end,
-                                                         T target_score, T shift, std::size_t ahead,
-                                                         row_counts<T>& counts) noexcept {
+[[gnu::always_inline]] inline part_of_row<T> count_and_sum(T const* row, std::size_t begin, std::size_t end,
+                                                           T target_score, T top, std::size_t ahead,
+                                                           row_counts<T>& counts) noexcept {
     using V = simd<T>;
     using M = typename V::mask;
     using need = needs_of<Needs>;
-    T const floor = exp_floor<T>();
-    struct chain {
-        lane_sums<T> exps, squares;
-        V arguments{}; // their sum: NaN if one of them is
-    };
-    auto const take = [&](V const& s, chain& sums) __attribute__((always_inline)) {
-        if constexpr (need::exps) {
-            V const x{s.v - shift};
-            sums.arguments.v += x.v;
-            add_exp<need::squares>(x, floor, sums.exps, sums.squares);
-        }
+    constexpr std::size_t quarter = tally::detail::part_columns / 4 / V::lanes;
+    T const shift = top == -infinity<T> ? T{0} : top;
+    std::size_t const whole = (end - begin) / V::lanes, rest = (end - begin) % V::lanes;
+    padded_end<T> const padded(row, end, rest);
+    relative_scores<T, need::fast> relative;
+    auto const take = [&](std::size_t k) __attribute__((always_inline)) {
+        T const* const at = row + begin + k * V::lanes;
+        V const s = V::load(k == whole ? padded.data() : at);
+        prefetch(at, ahead, sizeof(V));
         if constexpr (need::rank) {
             count_if(counts.greater, M{s.v > target_score});
             count_if(counts.equal, M{s.v == target_score});
         }
+        if constexpr (need::exps) return relative.template take<need::squares>(V{s.v - shift});
     };
-    chain even, odd; // two, so that latency does not add up
-    std::size_t i = begin, vectors = 0;
-    for (; i + 2 * V::lanes <= end; i += 2 * V::lanes, vectors += 2) {
-        take(V::load(row + i), even);
-        take(V::load(row + i + V::lanes), odd);
-        prefetch(row + i, ahead, 2 * sizeof(V));
-    }
-    if (i + V::lanes <= end) {
-        take(V::load(row + i), even);
-        i += V::lanes;
-        ++vectors;
-    }
-    if (i < end) {
-        // The last full vector of the row, with -inf where a score was taken already. That adds no exponential, and is
-        // not above any score; it may equal the target's, which the count must not show.
-        std::size_t const at = end - V::lanes;
-        M const fresh{M::iota().v >= static_cast<int_like<T>>(i - at)};
-        V const s = select(fresh, V::load(row + at), V::all(-infinity<T>));
-        M const equal = counts.equal;
-        take(s, odd);
-        counts.equal = select(fresh, counts.equal, equal);
-        ++vectors;
-    }
-    part_sums<T> sums{};
+    std::size_t const vectors = whole + (rest != 0 ? 1 : 0);
+    part_of_row<T> found{};
     if constexpr (need::exps) {
-        even.exps.add(odd.exps);
-        sums.exps = even.exps.total(vectors);
-        V const arguments{even.arguments.v + odd.arguments.v};
-        M const nan{arguments.v != arguments.v};
-        sums.maybe_nan = reduce<add_op>(nan) != 0;
+        terms<T, need::squares> tree[quarter];
+        // The columns of a part are four quarters, of which the last ones may be missing.
+        auto const take_quarters = [&]<int Present>(std::size_t from, std::size_t to) __attribute__((always_inline)) {
+            for (std::size_t j = from; j < to; ++j) {
+                auto sum = take(j);
+                if constexpr (Present > 2) sum += take(j + 2 * quarter);
+                if constexpr (Present > 1) {
+                    auto odd = take(j + quarter);
+                    if constexpr (Present > 3) odd += take(j + 3 * quarter);
+                    sum += odd;
+                }
+                tree[j] = sum;
+            }
+        };
+        std::size_t const longer = vectors % quarter;
+        switch (vectors / quarter) {
+        case 4: take_quarters.template operator()<4>(0, quarter); break;
+        case 3:
+            take_quarters.template operator()<4>(0, longer);
+            take_quarters.template operator()<3>(longer, quarter);
+            break;
+        case 2:
+            take_quarters.template operator()<3>(0, longer);
+            take_quarters.template operator()<2>(longer, quarter);
+            break;
+        case 1:
+            take_quarters.template operator()<2>(0, longer);
+            take_quarters.template operator()<1>(longer, quarter);
+            break;
+        default: take_quarters.template operator()<1>(0, longer); break;
+        }
+        for (std::size_t j = vectors; j < quarter; ++j) tree[j] = terms<T, need::squares>{};
+        for (std::size_t half = quarter / 2; half > 0; half /= 2) {
+            for (std::size_t j = 0; j < half; ++j) tree[j] += tree[j + half];
+        }
+        T const exps = reduce<add_op>(tree[0].exps);
+        T squares = 0;
+        if constexpr (need::squares) squares = reduce<add_op>(tree[0].squares);
+        if constexpr (need::fast) {
+            found.sums = {top, exps - T{1}, squares};
+            found.maybe_nan = exps != exps;
+        } else {
+            auto const below = static_cast<std::int32_t>(reduce<add_op>(relative.below()));
+            auto const highest = static_cast<std::int32_t>(vectors * V::lanes) - below;
+            found.sums = part_sums<T>::of_trees(top, highest, exps, squares);
+            found.maybe_nan = highest > (tally::detail::is_finite_top(top) ? 1 : 0);
+        }
+    } else {
+        for (std::size_t k = 0; k < vectors; ++k) take(k);
     }
-    if constexpr (need::squares) {
-        even.squares.add(odd.squares);
-        sums.squares = even.squares.total(vectors);
-    }
-    return sums;
+    return found;
 }
 
 /// The parts of a group, and how they become one sum.
 template <class T>
-struct group_sums {
-    std::size_t count = 0;
-    T top[tally::detail::group_parts];
-    term_sum<T> exps[tally::detail::group_parts];
-    term_sum<T> squares[tally::detail::group_parts];
+class group_sums {
+    static constexpr std::size_t parts = tally::detail::group_parts;
 
-    template <bool Squares>
-    [[gnu::always_inline]] void add(T part_top, part_sums<T> const& sums) noexcept {
-        top[count] = part_top;
-        exps[count] = sums.exps;
-        if constexpr (Squares) squares[count] = sums.squares;
-        ++count;
+public:
+    [[nodiscard]] bool full() const noexcept { return count_ == parts; }
+    [[gnu::always_inline]] void take(part_sums<T> const& part) noexcept {
+        top_[count_] = part.top;
+        above_one_[count_] = part.above_one;
+        squares_[count_] = part.squares;
+        ++count_;
     }
     template <bool Squares>
     [[gnu::always_inline]] void join_to(exponentials<T>& row) noexcept {
-        T highest = top[0];
-        for (std::size_t p = 1; p < count; ++p) highest = top[p] > highest ? top[p] : highest;
-        term_sum<T> sum, sum_of_squares;
-        for (std::size_t p = 0; p < count; ++p) {
-            if (!tally::detail::is_finite_top(highest) || !tally::detail::is_finite_top(top[p])) continue;
-            double const factor = top[p] == highest ? 1.0 : tally::detail::rescaling(top[p], highest);
-            sum.add(exps[p].times(factor));
-            if constexpr (Squares) sum_of_squares.add(squares[p].times(tally::detail::rounded_product(factor, factor)));
-        }
-        row.join(highest, sum.above_one(), sum_of_squares.value());
-        count = 0;
+        auto const all = count_ == 1 ? part_sums<T>{top_[0], above_one_[0], squares_[0]} : sum<Squares>();
+        row.join(all.top, static_cast<double>(all.above_one), Squares ? static_cast<double>(all.squares) : 0.0);
+        count_ = 0;
     }
+
+private:
+    /// part_sums::within of all parts, and the tree of them.
+    template <bool Squares>
+    [[nodiscard]] [[gnu::always_inline]] part_sums<T> sum() const noexcept {
+        using V = simd<T>;
+        using M = typename V::mask;
+        using I = int_like<T>;
+        T highest = top_[0];
+        for (std::size_t p = 1; p < count_; ++p) highest = top_[p] > highest ? top_[p] : highest;
+        std::size_t leader = 0;
+        while (top_[leader] != highest) ++leader;
+        terms<T, Squares> tree[parts / V::lanes];
+        relative_scores<T, false> relative;
+        for (std::size_t i = 0; i < parts / V::lanes; ++i) {
+            M const part{M::iota().v + static_cast<I>(i * V::lanes)};
+            M const present{part.v < static_cast<I>(count_)};
+            M const leads{part.v == static_cast<I>(leader)};
+            V const top = V::load(top_ + i * V::lanes), above_one = V::load(above_one_ + i * V::lanes);
+            V const e = relative.template take<false>(V{top.v - highest}).exps;
+            V const factor = select(M{top.v == highest}, V::all(T{1}), e);
+            V const scaled = rounded_product(V{above_one.v + T{1}}, factor);
+            tree[i].exps = select(present, select(leads, above_one, scaled), V{});
+            if constexpr (Squares) {
+                V const squares = rounded_product(V::load(squares_ + i * V::lanes), rounded_product(factor, factor));
+                tree[i].squares = select(present, squares, V{});
+            }
+        }
+        for (std::size_t half = parts / V::lanes / 2; half > 0; half /= 2) {
+            for (std::size_t i = 0; i < half; ++i) tree[i] += tree[i + half];
+        }
+        T squares = 0;
+        if constexpr (Squares) squares = reduce<add_op>(tree[0].squares);
+        return {highest, reduce<add_op>(tree[0].exps), squares};
+    }
+
+    std::size_t count_ = 0;
+    T top_[parts], above_one_[parts], squares_[parts];
 };
 
 /// How many scores of [0, end) equal `score`: for the rare target that ties.
@@ -227,23 +288,27 @@ template <unsigned Needs, class T>
     group_sums<T> parts;
     exponentials<T> exps;
     bool nan = false;
+    auto const end_of_part = [&](std::size_t begin) { return columns - begin > part ? begin + part : columns; };
+    auto const highest_from = [&](std::size_t begin) __attribute__((always_inline)) {
+        if constexpr (need::top) return highest_of<need::arg_max>(row, begin, end_of_part(begin));
+        return highest<T>{-infinity<T>, begin};
+    };
+    highest<T> next = highest_from(0);
     for (std::size_t begin = 0, end = 0; begin < columns; begin = end) {
-        end = columns - begin > part ? begin + part : columns;
-        highest<T> here{-infinity<T>, begin};
+        end = end_of_part(begin);
+        highest<T> const here = next;
+        if (end != columns) next = highest_from(end); // early: what follows need not wait for it
         if constexpr (need::top) {
-            here = highest_of<need::arg_max>(row, begin, end);
             if (here.score > top.score) top = here;
         }
         if constexpr (need::exps || need::rank) {
-            T const shift = here.score == -infinity<T> ? T{0} : here.score;
-            part_sums<T> const of_part = count_and_sum<Needs>(row, begin, end, target_score, shift, ahead, counts);
+            part_of_row<T> const of_part =
+                count_and_sum<Needs>(row, begin, end, target_score, here.score, ahead, counts);
             if constexpr (need::exps) {
                 if (of_part.maybe_nan) nan = nan || any_nan(row, begin, end);
                 if (nan) continue;
-                parts.template add<need::squares>(here.score, of_part);
-                if (parts.count == tally::detail::group_parts || end == columns) {
-                    parts.template join_to<need::squares>(exps);
-                }
+                parts.take(of_part.sums);
+                if (parts.full() || end == columns) parts.template join_to<need::squares>(exps);
             }
         }
         if constexpr (!need::exps && (need::top || need::rank)) nan = nan || any_nan(row, begin, end);
@@ -257,7 +322,9 @@ template <unsigned Needs, class T>
     }
     if constexpr (need::rank) {
         bool const ranked = valid && !nan;
-        std::int32_t const equal = static_cast<std::int32_t>(reduce<add_op>(counts.equal));
+        std::int32_t equal = static_cast<std::int32_t>(reduce<add_op>(counts.equal));
+        constexpr std::size_t lanes = simd<T>::lanes;
+        if (target_score == -infinity<T>) equal -= static_cast<std::int32_t>((lanes - columns % lanes) % lanes);
         std::int32_t before = 0;
         if (ranked && equal > 1) before = count_equal(row, static_cast<std::size_t>(target), target_score);
         std::int32_t const greater = static_cast<std::int32_t>(reduce<add_op>(counts.greater));

@@ -4,9 +4,6 @@
 // Row features of one tile at one instruction set: chooses between the two kernels by the number of columns alone, so
 // a row's bits don't depend on the tile, and takes the logarithms at the end.
 
-/// Up to this many columns a lane is a row. At least the lanes of a vector, which a long row must fill.
-inline constexpr std::size_t short_columns = 48;
-
 /// log(1 + x) of a tile.
 template <class T>
 [[gnu::always_inline]] inline void log1p_of(double const* x, std::size_t rows, T (&out)[tile_rows]) noexcept {
@@ -22,17 +19,18 @@ template <class T>
 /// Turns the sums of a tile into the features that depend on them.
 template <unsigned Needs, class T>
 [[gnu::always_inline]] inline void finish_rows(row_sums<T> const& sums, std::size_t rows, row_tile<T>& out) noexcept {
+    using need = needs_of<Needs>;
     T logs[tile_rows];
-    if constexpr (has(Needs, row_need::log_sum_exp)) log1p_of(sums.above_one, rows, logs);
+    if constexpr (need::log_sum) log1p_of(sums.above_one, rows, logs);
     for (std::size_t r = 0; r < rows; ++r) {
         T const top = sums.top[r] + T{0}; // -0 + 0 is +0: which of two equal zeros was met first must not show
         bool const finite = top - top == T{0};
-        if constexpr (has(Needs, row_need::max_score) || has(Needs, row_need::log_sum_exp)) out.max_score[r] = top;
-        if constexpr (has(Needs, row_need::log_sum_exp)) {
+        if constexpr (has(Needs, row_need::max_score) || need::log_sum) out.max_score[r] = top;
+        if constexpr (need::log_sum) {
             // An infinite highest score has no sum: 0 keeps max_score + log_sum what it should be.
             out.log_sum[r] = finite ? logs[r] : top != top ? top : T{0};
         }
-        if constexpr (has(Needs, row_need::sum_squares)) {
+        if constexpr (need::squares) {
             double const sum = sums.above_one[r] + 1.0;
             auto const squares = static_cast<T>(sums.exp_squares[r] / (sum * sum));
             out.sum_squares[r] = finite ? squares : not_a_number<T>;

@@ -4,6 +4,9 @@
 // Row features where a row has few columns: a vector holds one column of several rows, so a lane is a row and nothing
 // has to be reduced across lanes. The rows are transposed into a buffer first.
 
+/// Up to this many columns a lane is a row. At least the lanes of a vector, which a long row must fill.
+inline constexpr std::size_t short_columns = 48;
+
 template <class M>
 [[gnu::always_inline]] inline void store_int32(M const& x, std::int32_t* to) noexcept {
     if constexpr (sizeof(typename M::value_type) == sizeof(std::int32_t)) {
@@ -36,29 +39,47 @@ template <unsigned Needs, class T>
         if constexpr (need::target) target_score.v = target.v == column ? s.v : target_score.v;
     }
     if constexpr (need::rank || need::exps) {
-        T const floor = exp_floor<T>();
         V const shift{top.v == -infinity<T> ? V{}.v : top.v};
-        lane_sums<T> exps, squares;
         M greater{}, equal{}, before{};
-        for (std::size_t c = 0; c < columns; ++c) {
+        relative_scores<T, need::fast> relative;
+        auto const take = [&](std::size_t c) __attribute__((always_inline)) {
             V const s = V::load(buffer + c * V::lanes);
-            if constexpr (need::exps) add_exp<need::squares>(V{s.v - shift.v}, floor, exps, squares);
             if constexpr (need::rank) {
                 M const same{s.v == target_score.v};
                 count_if(greater, M{s.v > target_score.v});
                 count_if(equal, same);
                 count_if(before, M{same.v & (target.v > static_cast<I>(c))});
             }
-        }
+            if constexpr (need::exps) return relative.template take<need::squares>(V{s.v - shift.v});
+        };
         if constexpr (need::exps) {
-            auto const terms = static_cast<std::uint32_t>(columns);
-            for (std::size_t k = 0; k < V::lanes; ++k) {
-                sums.above_one[first + k] = term_sum<T>::of_bits(exps.high.v[k], exps.low.v[k], terms).above_one();
-                if constexpr (need::squares) {
-                    auto const of_row = term_sum<T>::of_bits(squares.high.v[k], squares.low.v[k], terms);
-                    sums.exp_squares[first + k] = of_row.value();
-                }
+            // The tree over 64 columns, of which those from `columns` on are not there.
+            constexpr std::size_t quarter = 16;
+            static_assert(short_columns <= 3 * quarter);
+            terms<T, need::squares> tree[quarter];
+            std::size_t left = columns < quarter ? columns : quarter;
+            for (std::size_t c = 0; c < left; ++c) {
+                tree[c] = take(c);
+                if (c + 2 * quarter < columns) tree[c] += take(c + 2 * quarter);
+                if (c + quarter < columns) tree[c] += take(c + quarter);
             }
+            for (std::size_t half = quarter / 2; half > 0; half /= 2) {
+                for (std::size_t c = 0; c + half < left; ++c) tree[c] += tree[c + half];
+                left = left < half ? left : half;
+            }
+            for (std::size_t k = 0; k < V::lanes && columns != 0; ++k) {
+                T squares = 0;
+                if constexpr (need::squares) squares = tree[0].squares.v[k];
+                part_sums<T> of_row{top.v[k], tree[0].exps.v[k] - T{1}, squares};
+                if constexpr (!need::fast) {
+                    auto const highest = static_cast<std::int32_t>(static_cast<I>(columns) - relative.below().v[k]);
+                    of_row = part_sums<T>::of_trees(top.v[k], highest, tree[0].exps.v[k], squares);
+                }
+                sums.above_one[first + k] = static_cast<double>(of_row.above_one);
+                if constexpr (need::squares) sums.exp_squares[first + k] = static_cast<double>(of_row.squares);
+            }
+        } else {
+            for (std::size_t c = 0; c < columns; ++c) take(c);
         }
         if constexpr (need::rank) {
             M const ranked{(nan.v == 0) & (equal.v != 0)}; // the target equals itself, where it is in range

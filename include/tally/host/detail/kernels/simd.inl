@@ -67,20 +67,33 @@ template <std::size_t Bytes>
     }
 }
 
+/// Makes the compiler have `x` in a register: rounded, before it is used. No instruction.
+template <class V>
+[[gnu::always_inline]] inline void keep(V& x) noexcept {
+#if defined(__x86_64__)
+    asm("" : "+v"(x));
+#elif defined(__aarch64__)
+    asm("" : "+w"(x));
+#else
+    asm("" : "+m"(x));
+#endif
+}
+
+/// `a * b`, rounded, whatever is done with it afterwards.
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline simd<T, Bytes> rounded_product(simd<T, Bytes> const& a,
+                                                             simd<T, Bytes> const& b) noexcept {
+    auto product = a.v * b.v;
+    keep(product);
+    return {product};
+}
+
 /// `a * b + c` with the roundings of tally::detail::multiply_add: one for float, two for double.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline simd<T, Bytes> mul_add(simd<T, Bytes> const& a, simd<T, Bytes> const& b,
                                                      simd<T, Bytes> const& c) noexcept {
     if constexpr (sizeof(T) == sizeof(double)) {
-        auto product = a.v * b.v;
-#if defined(__x86_64__)
-        asm("" : "+v"(product)); // no instruction: the compiler must have the product in a register
-#elif defined(__aarch64__)
-        asm("" : "+w"(product));
-#else
-        asm("" : "+m"(product));
-#endif
-        return {product + c.v};
+        return {rounded_product(a, b).v + c.v};
 #if defined(__x86_64__) || defined(__i386__)
     } else if constexpr (level == isa::avx512) {
         return {reinterpret_cast<typename simd<T, Bytes>::vector>(_mm512_fmadd_ps(a.v, b.v, c.v))};
