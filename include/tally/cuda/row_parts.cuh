@@ -173,12 +173,4 @@ __device__ tally::detail::part_sums<S> sum_of_group(tally::detail::part_sums<S> 
     return part;
 }
 
-/// Shared memory for teams of several warps: a place for each warp, and one for each part of a group.
-template <class Accumulator>
-struct row_scratch {
-    using part = tally::detail::part_sums<typename Accumulator::score_type>;
-    Accumulator* of_warp;
-    part* of_part;
-};
-
 } // namespace tally::cuda::detail
