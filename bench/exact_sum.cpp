@@ -7,14 +7,17 @@
 #include <tally/accumulator/compensated_sum.hpp>
 #include <tally/accumulator/exact_sum.hpp>
 #include <tally/accumulator/fixed_sum.hpp>
+#include <tally/accumulator/probability_sum.hpp>
 #include <tally/accumulator/sum.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -85,6 +88,27 @@ double in_double(std::vector<float> const& x) {
     sum.deposit_block(x.data(), x.size());
     return sum.value();
 }
+double in_float(std::vector<float> const& x) {
+    tally::sum<float> sum;
+    sum.deposit_block(x.data(), x.size());
+    return static_cast<double>(sum.value());
+}
+double exact_in_double(std::vector<float> const& x) {
+    tally::exact_sum<double> sum;
+    double tile[512];
+    for (std::size_t i = 0; i < x.size(); i += std::size(tile)) {
+        std::copy_n(x.data() + i, std::size(tile), tile);
+        sum.deposit_block(tile, std::size(tile));
+    }
+    return sum.value();
+}
+double probabilities(std::vector<float> const& x) {
+    tally::probability_sum sum;
+    for (float const each : x) {
+        sum.deposit(each * 0.25F); // losses are below 4
+    }
+    return sum.value();
+}
 float reduced(std::vector<float> const& x) { return std::reduce(x.begin(), x.end()); }
 long double in_long_double(std::vector<float> const& x) {
     long double sum = 0.0L;
@@ -122,6 +146,9 @@ TALLY_MEASURE(exact_squares_gradients, gradients, exact_squares);
 TALLY_MEASURE(exact_squares_wide, wide, exact_squares);
 TALLY_MEASURE(compensated_losses, losses, compensated);
 TALLY_MEASURE(fixed_losses, losses, fixed);
+TALLY_MEASURE(float_losses, losses, in_float);
+TALLY_MEASURE(exact_double_losses, losses, exact_in_double);
+TALLY_MEASURE(probability_losses, losses, probabilities);
 
 } // namespace
 

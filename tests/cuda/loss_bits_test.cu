@@ -225,6 +225,44 @@ TEST_CASE("losses of rows: half precision scores") {
 
 namespace {
 
+template <class Tuning>
+void check_byte_scores() {
+    std::mt19937 random(8);
+    for (std::size_t const columns : {7, 16, 17, 31, 100, 512, 1003, 1040}) {
+        CAPTURE(columns);
+        constexpr std::size_t rows = 9;
+        std::vector<std::int8_t> scores(rows * columns);
+        for (auto& each : scores) {
+            each = static_cast<std::int8_t>(static_cast<int>(random() % 41) - 20);
+        }
+        std::vector<std::int32_t> targets(rows);
+        for (auto& each : targets) {
+            each = static_cast<std::int32_t>(random() % columns);
+        }
+        for (std::size_t const offset : {std::size_t{0}, std::size_t{1}}) {
+            device_array<std::int8_t> const s(scores, offset);
+            device_array<std::int32_t> const t(targets);
+            tally::cuda::tracker<row_losses<float>, Tuning> device;
+            tally::host::tracker<row_losses<float>> host;
+            device.update(tally::scores(s.data(), rows, columns), tally::targets(t.data(), rows));
+            host.update(tally::scores(scores.data(), rows, columns), tally::targets(targets));
+            auto const got = device.finalize();
+            auto const expected = host.finalize();
+            CHECK(same(got["loss"_metric], expected["loss"_metric]));
+            CHECK(same(got["brier"_metric], expected["brier"_metric]));
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("losses of rows: scores of one byte, of which a load brings sixteen") {
+    check_byte_scores<tally::cuda::default_tuning>();
+    check_byte_scores<small_teams>();
+}
+
+namespace {
+
 template <class T>
 using sum_of = tally::exact_sum<T>;
 template <class T>
