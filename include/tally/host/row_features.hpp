@@ -29,9 +29,9 @@ namespace tally::host {
 /// nothing is read outside the row. All -inf, or no columns: `max_score` -inf, `log_sum` 0, `sum_squares` NaN. A +inf,
 /// no NaN: `max_score` +inf, `log_sum` 0, `sum_squares` NaN.
 ///
-/// All features have the same bits on every CPU and from every compiler, and sums those of the device engine: see
-/// tally/update/exponential_sum.hpp. A term is e^(s - m), m the highest score of its 512 columns, within 2 ulp and two
-/// roundings of s - m. log_sum is accurate relative to itself, within some 10 ulp and these roundings, however small: a
+/// All features have the same bits on every CPU and from every compiler, and, but for the `fast_` ones, sums those of the
+/// device engine: see tally/update/exponential_sum.hpp. A term is e^(s - m), m the highest score of its 512 columns, within
+/// 2 ulp and two roundings of s - m (double: three). log_sum is accurate relative to itself, within some 10 ulp and these roundings, however small: a
 /// confident row keeps its small loss. The `fast_` needs are within some 5 ulp of 1 instead.
 /// Allocates nothing, throws nothing, may run concurrently.
 template <unsigned Needs, class T, detail::isa Built = detail::compiled_isa>

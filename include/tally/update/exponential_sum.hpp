@@ -24,9 +24,9 @@ inline constexpr int part_columns = 512;
 inline constexpr int group_parts = 32;
 inline constexpr std::int32_t group_columns = part_columns * group_parts;
 
-/// For e^x = 2^n p(r) as in exp_constants, r in one step: that is like rounding x once more, as the difference of two scores
-/// is already. p is twice the mantissa and the power half of what they are there, so that for n = -125 (double: -1021) both
-/// and their product are normal numbers; one further down the power is 0.
+/// For e^x = 2^n p(r) as in exp_constants, r in one step: that is like rounding x once more (double: twice), as the
+/// difference of two scores is already. p is twice the mantissa and the power half of what they are there, so that for
+/// n = -125 (double: -1021) both and their product are normal numbers; one further down the power is 0.
 template <class T>
 struct term_constants;
 template <>
@@ -111,7 +111,7 @@ struct part_sums {
 template <class T>
 struct exponentials {
     T top = static_cast<T>(-__builtin_huge_val());
-    double above_one = 0.0; ///< sum of e^(s - top), less 1; 0 if top is not finite
+    double above_one = 0.0; ///< sum of e^(s - top), less 1; anything where top is not finite
     double squares = 0.0;   ///< sum of the squares of these
 
     /// Joins the next group, whose sums are relative to its highest score.

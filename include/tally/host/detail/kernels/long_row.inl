@@ -205,17 +205,23 @@ public:
 private:
     /// part_sums::within of all parts, and the tree of them.
     template <bool Squares>
-    [[nodiscard]] [[gnu::always_inline]] part_sums<T> sum() const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] part_sums<T> sum() noexcept {
         using V = simd<T>;
         using M = typename V::mask;
         using I = int_like<T>;
         T highest = top_[0];
         for (std::size_t p = 1; p < count_; ++p) highest = top_[p] > highest ? top_[p] : highest;
+        std::size_t const vectors = (count_ + V::lanes - 1) / V::lanes;
+        for (std::size_t p = count_; p < vectors * V::lanes; ++p) {
+            top_[p] = -infinity<T>;
+            above_one_[p] = squares_[p] = T{0};
+        }
         std::size_t leader = 0;
         while (top_[leader] != highest) ++leader;
         terms<T, Squares> tree[parts / V::lanes];
         relative_scores<T, false> relative;
-        for (std::size_t i = 0; i < parts / V::lanes; ++i) {
+        for (std::size_t i = vectors; i < parts / V::lanes; ++i) tree[i] = terms<T, Squares>{};
+        for (std::size_t i = 0; i < vectors; ++i) {
             M const part{M::iota().v + static_cast<I>(i * V::lanes)};
             M const present{part.v < static_cast<I>(count_)};
             M const leads{part.v == static_cast<I>(leader)};

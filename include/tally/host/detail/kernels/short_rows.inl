@@ -67,7 +67,8 @@ template <unsigned Needs, class T>
                 for (std::size_t c = 0; c + half < left; ++c) tree[c] += tree[c + half];
                 left = left < half ? left : half;
             }
-            for (std::size_t k = 0; k < V::lanes && columns != 0; ++k) {
+            if (columns == 0) tree[0] = terms<T, need::squares>{};
+            for (std::size_t k = 0; k < V::lanes; ++k) {
                 T squares = 0;
                 if constexpr (need::squares) squares = tree[0].squares.v[k];
                 part_sums<T> of_row{top.v[k], tree[0].exps.v[k] - T{1}, squares};
