@@ -201,7 +201,8 @@ TEST_CASE_TEMPLATE("sums of exponentials: the tree that is documented", T, float
 TEST_CASE_TEMPLATE("term_below: e^x of negative numbers within its error bound, 0 for all else", T, float, double) {
     using tally::detail::term_below;
     std::mt19937_64 random(3);
-    // x is rounded once more while it is reduced, in double twice; float's polynomial is right to 9.2e-8.
+    // x is reduced in one step: in float by a fused operation and ln 2 to a fiftieth of a unit, in double with two
+    // roundings. Float's polynomial is right to 9.2e-8.
     long double const unit = std::numeric_limits<T>::epsilon();
     T const lowest = sizeof(T) == 4 ? T(-86.9) : T(-707.7);
     long double worst = 0; // error over what is allowed
@@ -210,7 +211,7 @@ TEST_CASE_TEMPLATE("term_below: e^x of negative numbers within its error bound, 
                                : -std::exp2(std::uniform_real_distribution<T>(-30, 3)(random));
         long double const exact = std::exp(static_cast<long double>(x));
         auto const error = std::fabs(static_cast<long double>(term_below(x)) - exact) / exact;
-        auto const allowed = unit * (2 + static_cast<long double>(-x) / (sizeof(T) == 4 ? 2 : 1));
+        auto const allowed = unit * (2 + static_cast<long double>(-x) / (sizeof(T) == 4 ? 32 : 1));
         worst = std::max(worst, error / allowed);
     }
     CHECK(worst <= 1);

@@ -104,6 +104,14 @@ struct terms<T, true> {
     }
 };
 
+/// Adds the later half of a tree to the first one, then of that, and so on: the sum, in tree[0].
+template <class Terms, std::size_t Size>
+[[gnu::always_inline]] inline void add_halves(Terms (&tree)[Size]) noexcept {
+    for (std::size_t half = Size / 2; half > 0; half /= 2) {
+        for (std::size_t i = 0; i < half; ++i) tree[i] += tree[i + half];
+    }
+}
+
 /// Scores of a row relative to the highest one: what they add to the trees, lane by lane, and how many are below it. If
 /// `Fast`, the highest score is in the tree as well, a NaN makes it NaN, and nothing is counted.
 template <class T, bool Fast>

@@ -161,9 +161,7 @@ template <unsigned Needs, class T>
         default: take_quarters.template operator()<1>(0, longer); break;
         }
         for (std::size_t j = vectors; j < quarter; ++j) tree[j] = terms<T, need::squares>{};
-        for (std::size_t half = quarter / 2; half > 0; half /= 2) {
-            for (std::size_t j = 0; j < half; ++j) tree[j] += tree[j + half];
-        }
+        add_halves(tree);
         T const exps = reduce<add_op>(tree[0].exps);
         T squares = 0;
         if constexpr (need::squares) squares = reduce<add_op>(tree[0].squares);
@@ -235,9 +233,7 @@ private:
                 tree[i].squares = select(present, squares, V{});
             }
         }
-        for (std::size_t half = parts / V::lanes / 2; half > 0; half /= 2) {
-            for (std::size_t i = 0; i < half; ++i) tree[i] += tree[i + half];
-        }
+        add_halves(tree);
         T squares = 0;
         if constexpr (Squares) squares = reduce<add_op>(tree[0].squares);
         return {highest, reduce<add_op>(tree[0].exps), squares};
